@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The few kernel fields that the programs read. Offsets come from the running kernel's BTF (CO-RE), so the build
+ * does not depend on the kernel of the machine that builds. */
+#pragma once
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct task_struct {
+	int pid;
+	char comm[16];
+};
+
+struct timer_list {
+	void *function;
+};
+
+struct hrtimer {
+	void *function;
+};
+
+struct work_struct {
+	void *func;
+};
+
+#pragma clang attribute pop
+
+struct irqaction;
+struct tasklet_struct;
+struct pt_regs;

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The pairing stack: an entry pushes a frame, its exit pops it and emits one interval.
+ *
+ * Everything is keyed by CPU. An interrupt may strike between any two instructions here and leaves the stack as it
+ * found it; so a push first claims its slot and then fills it, a pop first reads its slot and then frees it. */
+#pragma once
+
+#include "kernel_types.h"
+
+#include "noised/abi.h"
+
+#define NOISED_MAX_CPUS 8192 /* the largest CONFIG_NR_CPUS; the loader shrinks the array to the possible CPUs */
+#define STACK_MASK (NOISED_STACK_DEPTH - 1)
+
+extern struct noised_cpu cpu_states[NOISED_MAX_CPUS] SEC(".bss.cpus");
+extern const volatile __u32 cpu_count;
+
+struct interval_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 65536);
+};
+
+/* One ring for each watched CPU: producers on different CPUs never meet. */
+extern struct interval_rings {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct interval_ring);
+} rings SEC(".maps");
+
+#define compiler_barrier() asm volatile("" ::: "memory")
+
+/* The state of this CPU if it is watched. On other CPUs a program ends here. */
+static __always_inline struct noised_cpu *watched_cpu(void)
+{
+	__u32 index = bpf_get_smp_processor_id();
+
+	if (index >= cpu_count)
+		return NULL;
+	struct noised_cpu *cpu = &cpu_states[index];
+
+	return cpu->watched ? cpu : NULL;
+}
+
+/* Without a wakeup: waking the reader is an irq_work on this CPU (25 ns to 1.4 us of noise of our own). */
+static __always_inline void emit(struct noised_cpu *cpu, void *record, __u32 size, __u8 kind)
+{
+	__u32 index = bpf_get_smp_processor_id();
+	void *ring = bpf_map_lookup_elem(&rings, &index);
+
+	if (ring && bpf_ringbuf_output(ring, record, size, BPF_RB_NO_WAKEUP) == 0)
+		return;
+	if (kind == NOISED_KIND_NMI)
+		cpu->lost_nmi++;
+	else
+		cpu->lost_full++;
+}
+
+static __always_inline void emit_interval(struct noised_cpu *cpu, __u8 kind, __u8 depth, __u8 flags, __u64 id,
+					  __u64 start_ns, __u64 end_ns)
+{
+	struct noised_record record = {
+		.start_ns = start_ns,
+		.duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
+		.id = id,
+		.kind = kind,
+		.depth = depth,
+		.flags = flags,
+	};
+
+	emit(cpu, &record, sizeof(record), kind);
+}
+
+static __always_inline int push(struct noised_cpu *cpu, __u8 kind, __u64 id)
+{
+	__u32 depth = cpu->depth;
+
+	cpu->depth = depth + 1;
+	compiler_barrier();
+	if (depth >= NOISED_STACK_DEPTH) {
+		cpu->lost_depth++;
+		return 0;
+	}
+	depth &= STACK_MASK;
+	cpu->kinds[depth] = kind;
+	cpu->frames[depth].id = id;
+	/* Last, so that what this program cost is overhead around the interval and not a part of it. */
+	cpu->frames[depth].start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Rare: the exit does not fit the top frame. Frames above the nearest one of its kind lost their exits; without one
+ * the exit lost its entry. Returns the depth at which the exit's frame is the top, or 0. */
+static __noinline __u32 resynchronise(struct noised_cpu *cpu, __u32 depth, __u8 kind)
+{
+	for (__u32 step = 0; step < NOISED_STACK_DEPTH; step++) {
+		__u32 candidate = depth - step;
+
+		if (candidate == 0 || candidate > NOISED_STACK_DEPTH)
+			break;
+		if (cpu->kinds[(candidate - 1) & STACK_MASK] == kind) {
+			cpu->unpaired += step;
+			return candidate;
+		}
+	}
+	cpu->unpaired++;
+	return 0;
+}
+
+/* Emits the interval that ends now; flags as in abi.h. */
+static __always_inline int pop(struct noised_cpu *cpu, __u8 kind, __u8 flags)
+{
+	__u64 now = bpf_ktime_get_ns(); /* first: see push() */
+	__u32 depth = cpu->depth;
+
+	if (depth > NOISED_STACK_DEPTH) {
+		cpu->depth = depth - 1;
+		return 0;
+	}
+	if (depth == 0 || cpu->kinds[(depth - 1) & STACK_MASK] != kind) {
+		depth = resynchronise(cpu, depth, kind);
+		if (depth == 0)
+			return 0;
+	}
+	depth--;
+	__u64 start_ns = cpu->frames[depth & STACK_MASK].start_ns;
+	__u64 id = cpu->frames[depth & STACK_MASK].id;
+
+	compiler_barrier();
+	cpu->depth = depth;
+	emit_interval(cpu, kind, depth, flags, id, start_ns, now);
+	return 0;
+}
+
+static __always_inline int enter(__u8 kind, __u64 id)
+{
+	struct noised_cpu *cpu = watched_cpu();
+
+	return cpu ? push(cpu, kind, id) : 0;
+}
+
+static __always_inline int leave(__u8 kind, __u8 flags)
+{
+	struct noised_cpu *cpu = watched_cpu();
+
+	return cpu ? pop(cpu, kind, flags) : 0;
+}
+
+#define PARAMETERS(...) __VA_ARGS__
+
+/* The twins of one tracepoint: tp_btf follows pointers directly and costs least; raw_tp serves kernels whose own BTF
+ * is missing and reads memory by helper. The loader picks one. */
+#define TRACEPOINT_TWINS(tracepoint, parameters, direct, by_helper) \
+	SEC("tp_btf/" #tracepoint)                                  \
+	int BPF_PROG(btf_##tracepoint, parameters)                  \
+	{                                                           \
+		return direct;                                      \
+	}                                                           \
+	SEC("raw_tp/" #tracepoint)                                  \
+	int BPF_PROG(raw_##tracepoint, parameters)                  \
+	{                                                           \
+		return by_helper;                                   \
+	}
+
+/* For tracepoints that pass the address of a function, which the verifier lets no tp_btf program read. It costs the same:
+ * both kinds are called the same way. */
+#define TRACEPOINT_RAW(tracepoint, parameters, body) \
+	SEC("raw_tp/" #tracepoint)                   \
+	int BPF_PROG(raw_##tracepoint, parameters)   \
+	{                                            \
+		return body;                         \
+	}
+
+/* Twins that follow no pointer. */
+#define TRACEPOINT(tracepoint, parameters, body) TRACEPOINT_TWINS(tracepoint, PARAMETERS(parameters), body, body)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Tasks that take the CPU from the loop, and the work items that kworkers run in them. */
+#include "pairing.bpf.h"
+
+/* A frame open at a switch belongs to a task that sleeps inside it (a work item): this part of it ends here. */
+static __always_inline void split_frames(struct noised_cpu *cpu, __u64 now)
+{
+	for (__u32 step = 0; step < NOISED_STACK_DEPTH; step++) {
+		__u32 depth = cpu->depth;
+
+		if (depth == 0)
+			return;
+		depth = (depth - 1) & STACK_MASK;
+		cpu->depth = depth;
+		emit_interval(cpu, cpu->kinds[depth], depth, NOISED_FLAG_SPLIT, cpu->frames[depth].id,
+			      cpu->frames[depth].start_ns, now);
+	}
+}
+
+static __always_inline int switch_task(int previous_pid, const char *previous_comm, int next_pid)
+{
+	struct noised_cpu *cpu = watched_cpu();
+
+	if (!cpu)
+		return 0;
+	__u64 now = bpf_ktime_get_ns();
+
+	split_frames(cpu, now);
+	if ((__u32)previous_pid != cpu->probe_pid && cpu->task_start_ns) {
+		struct noised_task_record task = {
+			.record = {
+				.start_ns = cpu->task_start_ns,
+				.duration_ns = now > cpu->task_start_ns ? now - cpu->task_start_ns : 0,
+				.id = (__u32)previous_pid,
+				.kind = NOISED_KIND_TASK,
+			},
+		};
+
+		bpf_probe_read_kernel(task.comm, sizeof(task.comm), previous_comm);
+		emit(cpu, &task, sizeof(task), NOISED_KIND_TASK);
+	}
+	cpu->task_start_ns = (__u32)next_pid == cpu->probe_pid ? 0 : now;
+	return 0;
+}
+
+/* sched_switch gained a fourth argument in 5.18; the first three never moved. */
+TRACEPOINT_TWINS(sched_switch, PARAMETERS(_Bool preempt, struct task_struct *previous, struct task_struct *next),
+		 switch_task(previous->pid, previous->comm, next->pid),
+		 switch_task(BPF_CORE_READ(previous, pid), previous->comm, BPF_CORE_READ(next, pid)))
+
+TRACEPOINT_TWINS(workqueue_execute_start, PARAMETERS(struct work_struct *work),
+		 enter(NOISED_KIND_WORK, (__u64)work->func),
+		 enter(NOISED_KIND_WORK, (__u64)BPF_CORE_READ(work, func)))
+
+static __always_inline int work_end(__u64 function)
+{
+	struct noised_cpu *cpu = watched_cpu();
+
+	if (!cpu)
+		return 0;
+	/* It slept, so its frame was split: since it was switched in again, the task did nothing else. */
+	if (cpu->depth == 0 && cpu->task_start_ns) {
+		emit_interval(cpu, NOISED_KIND_WORK, 0, NOISED_FLAG_SPLIT, function, cpu->task_start_ns,
+			      bpf_ktime_get_ns());
+		return 0;
+	}
+	return pop(cpu, NOISED_KIND_WORK, 0);
+}
+
+TRACEPOINT_RAW(workqueue_execute_end, PARAMETERS(struct work_struct *work, void *function), work_end((__u64)function))
+
+char LICENSE[] SEC("license") = "GPL";

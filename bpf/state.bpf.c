@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The maps and variables that all families share. */
+#include "pairing.bpf.h"
+
+struct noised_cpu cpu_states[NOISED_MAX_CPUS] SEC(".bss.cpus");
+const volatile __u32 cpu_count = NOISED_MAX_CPUS;
+struct interval_rings rings SEC(".maps");
+
+char LICENSE[] SEC("license") = "GPL";

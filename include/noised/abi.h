@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/* What the BPF programs and the daemon say to each other: fixed-width types only, the same bytes on both sides. */
+#pragma once
+
+#ifdef __cplusplus
+#include <cstddef>
+#include <cstdint>
+#define NOISED_STATIC_ASSERT static_assert
+typedef std::uint64_t noised_u64;
+typedef std::uint32_t noised_u32;
+typedef std::uint8_t noised_u8;
+#else
+#define NOISED_STATIC_ASSERT _Static_assert
+typedef unsigned long long noised_u64;
+typedef unsigned int noised_u32;
+typedef unsigned char noised_u8;
+#endif
+
+/* What an interval was. The order is part of the ABI; the names are in design.md. */
+enum noised_kind {
+  NOISED_KIND_NONE = 0,
+  NOISED_KIND_NMI,        /* id: address of the handler */
+  NOISED_KIND_IRQ,        /* id: irq number */
+  NOISED_KIND_VECTOR,     /* id: enum noised_vector */
+  NOISED_KIND_SOFTIRQ,    /* id: softirq number */
+  NOISED_KIND_TASKLET,    /* id: address of the callback */
+  NOISED_KIND_TIMER,      /* id: address of the callback */
+  NOISED_KIND_HRTIMER,    /* id: address of the callback */
+  NOISED_KIND_IRQ_WORK,   /* no tracepoint tells the callback; reserved */
+  NOISED_KIND_CSD,        /* id: address of the function called for another CPU */
+  NOISED_KIND_TASK,       /* id: pid; comm follows */
+  NOISED_KIND_WORK,       /* id: address of the work function */
+  NOISED_KIND_PAGE_FAULT, /* id: enum noised_fault; an instant, x86 has no exit tracepoint */
+  NOISED_KIND_COUNT
+};
+
+enum noised_vector {
+  NOISED_VECTOR_LOCAL_TIMER = 0,
+  NOISED_VECTOR_RESCHEDULE,
+  NOISED_VECTOR_CALL_FUNCTION,
+  NOISED_VECTOR_CALL_FUNCTION_SINGLE,
+  NOISED_VECTOR_IRQ_WORK,
+  NOISED_VECTOR_THERMAL_APIC,
+  NOISED_VECTOR_THRESHOLD_APIC,
+  NOISED_VECTOR_DEFERRED_ERROR_APIC,
+  NOISED_VECTOR_ERROR_APIC,
+  NOISED_VECTOR_SPURIOUS_APIC,
+  NOISED_VECTOR_X86_PLATFORM_IPI,
+  NOISED_VECTOR_COUNT
+};
+
+enum noised_fault { NOISED_FAULT_USER = 0, NOISED_FAULT_KERNEL };
+
+enum noised_flags {
+  NOISED_FLAG_SPLIT = 1,     /* the task slept inside: this is the part up to, or since, the switch */
+  NOISED_FLAG_UNHANDLED = 2, /* a shared irq: this handler said it was not its device */
+};
+
+/* One stretch of kernel activity or of another task on a CPU. 32 bytes; with the ring's header, 40. */
+struct noised_record {
+  noised_u64 start_ns; /* CLOCK_MONOTONIC */
+  noised_u64 duration_ns;
+  noised_u64 id;
+  noised_u8 kind;  /* enum noised_kind */
+  noised_u8 depth; /* frames open around it; the daemon nests by time, this is a cross-check */
+  noised_u8 flags; /* enum noised_flags */
+  noised_u8 reserved[5];
+};
+
+/* A task interval also carries its name, copied only here. */
+struct noised_task_record {
+  struct noised_record record;
+  char comm[16];
+};
+
+#define NOISED_STACK_DEPTH 16 /* a power of two; deepest seen: task, work, irq vector, softirq, timer, nmi */
+
+struct noised_frame {
+  noised_u64 start_ns;
+  noised_u64 id;
+};
+
+/* The state of one CPU. The daemon maps it: probe_pid and watched are written by the probe's own CPU from user
+ * space, so that no frame is open when watching begins; the counters are read from there without a system call.
+ * The first cache line is all that an entry touches besides its frame. */
+struct noised_cpu {
+  noised_u32 watched;   /* 1 while the loop measures */
+  noised_u32 probe_pid; /* thread id of the loop: its own time on the CPU is not an interval */
+  noised_u32 depth;     /* frames open */
+  noised_u32 current_pid;
+  noised_u64 task_start_ns; /* when the current task, if not the probe, was switched in */
+  noised_u8 kinds[NOISED_STACK_DEPTH];
+  noised_u8 padding[24];
+  struct noised_frame frames[NOISED_STACK_DEPTH];
+  noised_u64 lost_full;  /* records refused: ring full, or its lock not to be had */
+  noised_u64 lost_nmi;   /* records refused inside an NMI, where the ring's lock is only tried */
+  noised_u64 lost_depth; /* entries refused: the stack was full */
+  noised_u64 unpaired;   /* frames closed without their exit, and exits without their entry */
+  noised_u64 reserved[4];
+};
+
+NOISED_STATIC_ASSERT(sizeof(struct noised_record) == 32, "noised_record is part of the ABI");
+NOISED_STATIC_ASSERT(sizeof(struct noised_task_record) == 48, "noised_task_record is part of the ABI");
+NOISED_STATIC_ASSERT(sizeof(struct noised_cpu) % 64 == 0, "a CPU's state shares no cache line with another's");

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report: what was measured, as plain values. Fields, names and order are those of the contract in design.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace noised {
+
+struct ReportClock {
+  std::string source;                 ///< "tsc"
+  std::uint64_t uncertainty_ns = 0;   ///< of the mapping between the loop's clock and the kernel's
+  std::optional<double> containment;  ///< share of intervals inside exactly one detour; null before the first one
+};
+
+struct ReportLost {
+  std::uint64_t events = 0;              ///< records the kernel could not hand over
+  std::uint64_t detours = 0;             ///< detours the loop could not hand over
+  std::uint64_t unpaired = 0;            ///< entries without exit, exits without entry
+  std::uint64_t missed_runs = 0;         ///< program runs the kernel refused (recursion_misses)
+  std::uint64_t incomplete_detours = 0;  ///< detours touched by any of these
+};
+
+struct ReportCpu {
+  unsigned cpu = 0;
+  std::string mode;  ///< "probe"
+  std::uint64_t observed_ns = 0;
+  std::uint64_t iterations = 0;
+  std::uint64_t threshold_ns = 0;
+  std::uint64_t detours = 0;
+  std::uint64_t detour_ns = 0;
+  std::uint64_t max_detour_ns = 0;
+  std::uint64_t explained_ns = 0;  ///< explained + overhead + hypervisor + hardware + unexplained = detour_ns
+  std::uint64_t overhead_ns = 0;
+  std::uint64_t hypervisor_ns = 0;
+  std::uint64_t hardware_ns = 0;
+  std::uint64_t unexplained_ns = 0;
+};
+
+struct ReportSource {
+  unsigned cpu = 0;
+  std::string category;
+  std::string kind;
+  std::string name;
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;  ///< self time: nested sources have theirs
+  std::uint64_t min_ns = 0;
+  std::uint64_t mean_ns = 0;
+  std::uint64_t max_ns = 0;
+  std::uint64_t stddev_ns = 0;
+  double share = 0;  ///< of the CPU's detour_ns
+};
+
+struct ReportCombination {
+  std::vector<std::string> sources;  ///< "kind:name", in order of their first start
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;
+  std::uint64_t max_ns = 0;
+};
+
+struct Report {
+  std::string host;
+  std::string kernel;
+  std::string start;  ///< RFC 3339, UTC
+  std::uint64_t elapsed_ns = 0;
+  ReportClock clock;
+  ReportLost lost;
+  std::vector<std::string> unsupported;
+  std::vector<ReportCpu> cpus;
+  std::vector<ReportSource> sources;            ///< by CPU, then total time, falling
+  std::vector<ReportCombination> combinations;  ///< by total time, falling
+};
+
+}  // namespace noised

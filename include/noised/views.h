@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the daemon shows besides the report: single detours, histograms and its own state, as plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <noised/report.h>
+
+namespace noised {
+
+/// One part of a detour: an interval's self time, or time outside every interval (kinds hypervisor, hardware,
+/// unexplained).
+struct DetourEntryView {
+  std::string kind;
+  std::string name;
+  std::uint64_t self_ns = 0;
+  unsigned depth = 0;
+  std::vector<std::pair<std::string, std::string>> detail;  ///< "pid" -> "1234", "split" -> "true"; often empty
+};
+
+/// One detour: the self times of its entries and overhead_ns sum to duration_ns.
+struct DetourView {
+  unsigned cpu = 0;
+  std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC
+  std::uint64_t duration_ns = 0;
+  bool incomplete = false;
+  std::vector<DetourEntryView> entries;  ///< in order of their start
+  std::uint64_t overhead_ns = 0;
+};
+
+/// One bucket of a histogram: durations from low_ns to high_ns, both included.
+struct HistogramBucketView {
+  std::uint64_t low_ns = 0;
+  std::uint64_t high_ns = 0;
+  std::uint64_t count = 0;
+};
+
+/// The durations of all detours of a CPU (kind and name empty) or of one source there.
+struct HistogramSeriesView {
+  unsigned cpu = 0;
+  std::string category;
+  std::string kind;
+  std::string name;
+  std::uint64_t count = 0;
+  std::vector<HistogramBucketView> buckets;  ///< only those with a count, rising
+};
+
+struct HistogramView {
+  double relative_error = 0;  ///< widest bucket over its lower bound; 1/64
+  std::vector<HistogramSeriesView> series;
+};
+
+/// A BPF program, and how it is attached.
+struct ProgramView {
+  std::string name;          ///< tracepoint, "local_timer_entry"
+  std::string kind;          ///< kind of the sources it feeds
+  std::string attached;      ///< "tp_btf", "raw_tp", or empty: not attached
+  std::uint64_t missed = 0;  ///< runs the kernel refused
+  std::uint64_t runs = 0;    ///< 0 unless the kernel keeps statistics (sysctl kernel.bpf_stats_enabled)
+  std::uint64_t run_ns = 0;
+};
+
+struct StatusView {
+  std::string version;
+  std::string host;
+  std::string kernel;
+  std::uint64_t pid = 0;
+  std::uint64_t uptime_ns = 0;
+  std::string probe_cpus;         ///< CPU list
+  std::string housekeeping_cpus;  ///< CPU list
+  std::string policy;             ///< "other" or "fifo"
+  std::uint64_t threshold_ns = 0;
+  std::uint64_t buffer_bytes = 0;  ///< of one CPU's ring buffer
+  std::uint64_t drain_interval_ns = 0;
+  ReportClock clock;
+  ReportLost lost;
+  std::uint64_t orphan_intervals = 0;  ///< intervals outside every detour
+  std::vector<ProgramView> programs;
+  std::vector<std::string> unsupported;
+};
+
+}  // namespace noised

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sweep over the detour with a stack of open intervals: n log n for the sort, then linear.
+#include "attribution/ledger.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace noised {
+namespace {
+
+void clip(Interval& interval, const Detour& detour) {
+  interval.start_ns = std::clamp(interval.start_ns, detour.start_ns, detour.end_ns);
+  interval.end_ns = std::clamp(interval.end_ns, interval.start_ns, detour.end_ns);
+}
+
+bool starts_before(const Interval& a, const Interval& b) {
+  return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+}
+
+void book_remainder(Ledger& ledger, std::uint64_t ns) {
+  (ledger.detour.in_doubt ? ledger.unexplained_ns : ledger.outside_ns) += ns;
+}
+
+void settle(const OverheadBounds& bounds, Ledger& ledger) {
+  const std::uint64_t duration_ns = ledger.detour.end_ns - ledger.detour.start_ns;
+  if (ledger.entries.empty()) {
+    book_remainder(ledger, duration_ns);
+    return;
+  }
+  for (const Gap& gap : ledger.gaps) {
+    const std::uint64_t overhead_ns = std::min(gap.ns, bounds.bound(gap.place, gap.kind));
+    ledger.overhead_ns += overhead_ns;
+    book_remainder(ledger, gap.ns - overhead_ns);
+  }
+  for (const LedgerEntry& entry : ledger.entries) ledger.explained_ns += entry.self_ns;
+  assert(ledger.explained_ns + ledger.overhead_ns + ledger.outside_ns + ledger.unexplained_ns == duration_ns);
+}
+
+}  // namespace
+
+// Books the time up to `to_ns` to the open intervals, innermost first, and closes those that end by then.
+void Attributor::advance(std::uint64_t to_ns, Ledger& ledger) {
+  while (!open_.empty()) {
+    const Open innermost = open_.back();
+    const std::uint64_t until_ns = std::min(innermost.end_ns, to_ns);
+    if (until_ns > cursor_ns_) {
+      ledger.entries[innermost.entry].self_ns += until_ns - cursor_ns_;
+      cursor_ns_ = until_ns;
+    }
+    if (innermost.end_ns > to_ns) return;
+    open_.pop_back();
+  }
+}
+
+void Attributor::book_gap(GapPlace place, Kind kind, std::uint64_t end_ns, Ledger& ledger) {
+  if (end_ns > cursor_ns_) ledger.gaps.push_back(Gap{place, kind, end_ns - cursor_ns_});
+  cursor_ns_ = end_ns;
+}
+
+void Attributor::attribute(const Detour& detour, std::span<const Interval> intervals, const OverheadBounds& bounds,
+                           Ledger& ledger) {
+  assert(detour.end_ns >= detour.start_ns);
+  ledger.detour = detour;
+  ledger.explained_ns = ledger.overhead_ns = ledger.outside_ns = ledger.unexplained_ns = 0;
+  ledger.entries.clear();
+  ledger.gaps.clear();
+  sorted_.assign(intervals.begin(), intervals.end());
+  for (Interval& interval : sorted_) clip(interval, detour);
+  std::stable_sort(sorted_.begin(), sorted_.end(), starts_before);
+
+  cursor_ns_ = detour.start_ns;
+  Kind last_kind = Kind::none;
+  for (const Interval& interval : sorted_) {
+    advance(interval.start_ns, ledger);
+    if (open_.empty()) {
+      const GapPlace place = ledger.entries.empty() ? GapPlace::before : GapPlace::between;
+      book_gap(place, interval.kind, interval.start_ns, ledger);
+      last_kind = interval.kind;
+    }
+    const auto depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), UINT8_MAX));
+    ledger.entries.push_back({interval.source, interval.kind, interval.flags, depth, interval.start_ns, 0});
+    open_.push_back(Open{interval.end_ns, ledger.entries.size() - 1});
+  }
+  advance(detour.end_ns, ledger);
+  if (!ledger.entries.empty()) book_gap(GapPlace::after, last_kind, detour.end_ns, ledger);
+  settle(bounds, ledger);
+}
+
+}  // namespace noised

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which CPUs there are, which of them the kernel keeps quiet, and which of them to probe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <noised/result.h>
+
+namespace noised {
+
+/// CPUs that are running; fails when sysfs cannot be read. `sysroot` is "/" but for tests.
+Result<std::vector<unsigned>> online_cpus(const std::string& sysroot = "/");
+
+/// CPUs that this kernel could ever bring online; fails when sysfs cannot be read.
+Result<std::vector<unsigned>> possible_cpus(const std::string& sysroot = "/");
+
+/// CPUs kept out of the scheduler's balancing (isolcpus=, isolated cpuset partitions); empty when there are none.
+Result<std::vector<unsigned>> isolated_cpus(const std::string& sysroot = "/");
+
+/// CPUs whose timer tick stops (nohz_full=); empty when there are none, fails on a kernel that cannot do it.
+Result<std::vector<unsigned>> nohz_full_cpus(const std::string& sysroot = "/");
+
+/// Where this process may run. The two differ wherever there are isolated CPUs: no process starts with one of them in
+/// its affinity, but every process may ask for one that its cpuset holds.
+struct AllowedCpus {
+  std::vector<unsigned> affinity;   ///< where its threads run when nothing else is said
+  std::vector<unsigned> permitted;  ///< where sched_setaffinity(2) can put them
+};
+
+/// The CPUs of the calling thread; widens its affinity for a moment, as the kernel has no other way to ask.
+Result<AllowedCpus> allowed_cpus();
+
+struct CpuChoice {
+  std::vector<unsigned> probe;         ///< one measuring thread each; never empty
+  std::vector<unsigned> housekeeping;  ///< where the daemon's other threads run; never empty, none of `probe`
+};
+
+/// Checks that a choice of CPUs is `isolated`, `nohz_full` or a list with at least one CPU; usage error otherwise.
+Status check_cpu_choice(const std::string& text);
+
+/// The CPUs that `text` (a CPU list, `isolated` or `nohz_full`) means on this machine. Without a `housekeeping` list,
+/// or with an empty one, housekeeping gets what is online, in the affinity and not probed. Usage error when a CPU does
+/// not exist, is offline, not permitted or wanted for both, or when either side would be empty.
+Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::string>& housekeeping,
+                              const AllowedCpus& allowed, const std::string& sysroot = "/");
+
+}  // namespace noised

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// User input must not break the promise that an error is one line.
+#include "base/quote.h"
+
+#include <system_error>
+
+namespace noised {
+
+namespace {
+constexpr std::size_t kLongest = 100;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text.substr(0, kLongest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  if (text.size() > kLongest) out += "...";
+  out += '\'';
+  return out;
+}
+
+std::string errno_text(int error) { return std::generic_category().message(error); }
+
+}  // namespace noised

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// User input and system errors as they appear inside one-line messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace noised {
+
+/// The text in single quotes, on one line: control characters become '?', and what is over 100 bytes is cut.
+std::string in_quotes(std::string_view text);
+
+/// What an errno value means ("Permission denied").
+std::string errno_text(int error);
+
+}  // namespace noised

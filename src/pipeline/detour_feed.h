@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The most recent detours, for readers that follow them.
+#pragma once
+
+#include <noised/types.h>
+#include <noised/views.h>
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "attribution/ledger.h"
+#include "trace/sources.h"
+
+namespace noised {
+
+/// A ledger in a fixed space. One with more entries than fit is summed by source, so that it still adds up.
+struct FeedDetour {
+  static constexpr std::size_t kEntries = 48;
+
+  struct Entry {
+    SourceId source = 0;
+    std::uint8_t depth = 0;
+    std::uint8_t flags = 0;
+    std::uint32_t intervals = 1;  ///< how many were summed here
+    std::uint64_t self_ns = 0;
+  };
+
+  unsigned cpu = 0;
+  bool incomplete = false;
+  std::uint16_t size = 0;
+  std::uint64_t start_ns = 0;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t overhead_ns = 0;
+  std::array<Entry, kEntries> entries{};
+};
+
+/// Copies a ledger; time outside intervals becomes an entry of kind `outside` or unexplained.
+FeedDetour to_feed(unsigned cpu, const Ledger& ledger, Kind outside, const SourceTable& sources);
+
+/// The detour with its names.
+DetourView to_view(const FeedDetour& detour, const SourceTable& sources);
+
+/// The pipeline adds without ever waiting; readers copy out at their own pace and learn how many they missed.
+class DetourFeed {
+ public:
+  static constexpr std::size_t kKept = 1024;
+  static constexpr std::size_t kStaged = 256;
+
+  DetourFeed();
+  /// Pipeline: stages a detour; when more than kStaged come in one drain the oldest of them are not shown, but counted.
+  void add(const FeedDetour& detour);
+  /// Pipeline, once a drain: hands the staged over, unless a reader holds the lock; then with the next.
+  void commit();
+
+  struct Batch {
+    std::vector<FeedDetour> detours;
+    std::uint64_t next = 0;  ///< position to read from next
+    std::uint64_t lost = 0;  ///< detours between `from` and the first of these that are gone
+  };
+  /// Reader: at most `limit` detours from position `from` on (0: the oldest kept).
+  Batch read(std::uint64_t from, std::size_t limit);
+  /// Reader: the position after the newest detour.
+  std::uint64_t end();
+
+ private:
+  std::vector<FeedDetour> staged_;
+  std::size_t staged_next_ = 0;       // where the next goes
+  std::uint64_t staged_count_ = 0;    // since the last commit
+  std::mutex mutex_;
+  std::vector<FeedDetour> kept_;      // ring; position p is kept_[p % kKept]
+  std::vector<std::uint64_t> position_of_;  // which position each slot holds, plus one; 0: none
+  std::uint64_t end_ = 0;             // positions run over lost detours too
+};
+
+}  // namespace noised

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draining and joining.
+#include "pipeline/pipeline.h"
+
+#include <algorithm>
+
+namespace noised {
+namespace {
+
+// More than a ring of any size holds: a drain ends even if the kernel produces faster than we read.
+constexpr std::size_t kDrainLimit = std::size_t{1} << 20U;
+
+}  // namespace
+
+Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, ClockMap& clock, SourceTable& sources,
+                   Names& names, std::uint64_t threshold_ns, Kind outside)
+    : tracer_(tracer), clock_(clock), sources_(sources), names_(names) {
+  for (auto& probe : probes) {
+    WatchOptions options;
+    options.cpu = probe->cpu();
+    options.threshold_ns = threshold_ns;
+    options.outside = outside;
+    streams_.emplace_back(*probe, options, sources);
+  }
+  started_ns_ = last_drain_ns_ = read_clock_sample().ns;
+}
+
+void Pipeline::read(std::size_t index, std::uint64_t clock_ns) {
+  Stream& stream = streams_[index];
+  stream.popped.clear();
+  stream.probe.ring().pop_all(stream.popped);
+  std::uint64_t refused = 0;
+  tracer_.drain(index, kDrainLimit, [&](const noised_record& record, const char* comm) {
+    const Interval interval{record.start_ns, record.start_ns + record.duration_ns, names_.resolve(record, comm),
+                            static_cast<Kind>(record.kind), record.flags};
+    if (!stream.watched.add(interval)) ++refused;
+  });
+  note_losses(stream, refused, clock_ns);
+}
+
+// Whatever was lost was lost between the last drain and this one: every detour that touches that time is in doubt,
+// those of the next drain too that began before it.
+void Pipeline::note_losses(Stream& stream, std::uint64_t refused, std::uint64_t now_ns) {
+  const LostCounters lost = tracer_.lost(stream.probe.cpu());
+  const std::uint64_t detours_lost = stream.probe.ring().lost();
+  if (refused != 0 || lost != stream.lost || detours_lost != stream.detours_lost || clock_.steps() != clock_steps_) {
+    if (stream.doubt_until_ns != last_drain_ns_) stream.doubt_from_ns = last_drain_ns_;
+    stream.doubt_until_ns = now_ns;
+  }
+  stream.lost = lost;
+  stream.detours_lost = detours_lost;
+  stream.refused += refused;
+}
+
+void Pipeline::attribute(Stream& stream) {
+  const LoopProgress& progress = stream.probe.progress();
+  if (stream.first_ns == 0 && progress.last_ticks.load(std::memory_order_acquire) != 0) {
+    stream.first_ns = clock_.to_ns(progress.first_ticks.load(std::memory_order_relaxed));
+    stream.watched.begin(stream.first_ns);
+  }
+  const std::uint64_t tolerance_ns = clock_.uncertainty_ns();
+  const WatchOptions& options = stream.watched.options();
+  for (const TickDetour& ticks : stream.popped) {
+    Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
+    detour.in_doubt = detour.end_ns >= stream.doubt_from_ns && detour.start_ns <= stream.doubt_until_ns;
+    const Ledger& ledger = stream.watched.add(detour, tolerance_ns);
+    feed_.add(to_feed(options.cpu, ledger, options.outside, sources_));
+  }
+  detours_ += stream.popped.size();
+}
+
+void Pipeline::drain() {
+  const ClockSample before = read_clock_sample();
+  for (std::size_t index = 0; index < streams_.size(); ++index) read(index, before.ns);
+  // After the detours were read, so that each of them lies before this sample.
+  const ClockSample sample = read_clock_sample();
+  clock_.add(sample);
+  for (Stream& stream : streams_) attribute(stream);
+  clock_steps_ = clock_.steps();
+  last_drain_ns_ = before.ns;
+  feed_.commit();
+  if (snapshots_.wanted()) snapshots_.answer([this](Snapshot& snapshot) { fill(snapshot); });
+}
+
+void Pipeline::finish() {
+  drain();
+  for (Stream& stream : streams_) {
+    stream.watched.finish(clock_.to_ns(stream.probe.progress().last_ticks.load(std::memory_order_acquire)));
+  }
+}
+
+void Pipeline::fill(Snapshot& snapshot) const {
+  snapshot.lost = ReportLost{};
+  snapshot.orphan_intervals = 0;
+  snapshot.cpus.resize(streams_.size());
+  Containment containment;
+  for (std::size_t index = 0; index < streams_.size(); ++index) {
+    const Stream& stream = streams_[index];
+    const LoopProgress& progress = stream.probe.progress();
+    CpuSnapshot& cpu = snapshot.cpus[index];
+    cpu.cpu = stream.probe.cpu();
+    cpu.threshold_ns = stream.watched.options().threshold_ns;
+    cpu.iterations = progress.iterations.load(std::memory_order_relaxed);
+    const std::uint64_t last = progress.last_ticks.load(std::memory_order_acquire);
+    const std::uint64_t storing = progress.storing_ticks.load(std::memory_order_relaxed);
+    cpu.observed_ns = last == 0 ? 0 : clock_.to_ns(last - storing) - clock_.to_ns(progress.first_ticks.load());
+    stream.watched.statistics().copy_to(cpu.statistics);
+    snapshot.lost.events += stream.lost.full + stream.lost.nmi + stream.lost.depth + stream.refused;
+    snapshot.lost.detours += stream.detours_lost;
+    snapshot.lost.unpaired += stream.lost.unpaired;
+    snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
+    containment.eligible += stream.watched.matcher().containment().eligible;
+    containment.contained += stream.watched.matcher().containment().contained;
+    snapshot.orphan_intervals += stream.watched.matcher().orphans();
+  }
+  snapshot.clock = ReportClock{"tsc", clock_.uncertainty_ns(), containment.share()};
+  snapshot.elapsed_ns = last_drain_ns_ - started_ns_;
+  snapshot.programs = tracer_.programs();
+  for (const ProgramView& program : snapshot.programs) snapshot.lost.missed_runs += program.missed;
+}
+
+}  // namespace noised

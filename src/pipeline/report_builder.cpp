@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names and order for what was counted.
+#include "pipeline/report_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace noised {
+namespace {
+
+ReportCpu build_cpu(const CpuSnapshot& cpu) {
+  const DetourTotals& totals = cpu.statistics.totals();
+  ReportCpu built;
+  built.cpu = cpu.cpu;
+  built.mode = "probe";
+  built.observed_ns = cpu.observed_ns;
+  built.iterations = cpu.iterations;
+  built.threshold_ns = cpu.threshold_ns;
+  built.detours = totals.detours;
+  built.detour_ns = totals.detour_ns;
+  built.max_detour_ns = totals.max_detour_ns;
+  built.explained_ns = totals.explained_ns;
+  built.overhead_ns = totals.overhead_ns;
+  built.hypervisor_ns = totals.hypervisor_ns;
+  built.hardware_ns = totals.hardware_ns;
+  built.unexplained_ns = totals.unexplained_ns;
+  return built;
+}
+
+void append_sources(const CpuSnapshot& cpu, const SourceTable& sources, std::vector<ReportSource>& out) {
+  const auto detour_ns = static_cast<double>(cpu.statistics.totals().detour_ns);
+  cpu.statistics.for_each_source([&](const SourceStatistics& statistics) {
+    const Source& source = sources.at(statistics.id);
+    const Moments& moments = statistics.moments;
+    ReportSource built;
+    built.cpu = cpu.cpu;
+    built.category = to_string(source.category);
+    built.kind = to_string(source.kind);
+    built.name = source.name;
+    built.count = moments.count();
+    built.total_ns = moments.total_ns();
+    built.min_ns = moments.min_ns();
+    built.mean_ns = moments.mean_ns();
+    built.max_ns = moments.max_ns();
+    built.stddev_ns = moments.stddev_ns();
+    built.share = detour_ns > 0 ? static_cast<double>(moments.total_ns()) / detour_ns : 0;
+    out.push_back(std::move(built));
+  });
+}
+
+std::string label(SourceId id, const SourceTable& sources) {
+  if (id == kOtherSource) return "other";
+  const Source& source = sources.at(id);
+  return fmt::format("{}:{}", to_string(source.kind), source.name);
+}
+
+ReportCombination build_combination(const Combination& combination, const SourceTable& sources) {
+  ReportCombination built;
+  for (const SourceId id : combination.key.sources()) built.sources.push_back(label(id, sources));
+  built.count = combination.count;
+  built.total_ns = combination.total_ns;
+  built.max_ns = combination.max_ns;
+  return built;
+}
+
+// The report's combinations have no CPU: those of all CPUs are added up.
+std::vector<ReportCombination> build_combinations(const Snapshot& snapshot, const SourceTable& sources) {
+  const auto cpus = static_cast<std::uint32_t>(snapshot.cpus.size());
+  CombinationTable all(CombinationTable::kDefaultLimit * std::max(cpus, 1U));
+  for (const CpuSnapshot& cpu : snapshot.cpus) all.merge(cpu.statistics.combinations());
+  std::vector<ReportCombination> built;
+  for (const Combination& combination : all.kept()) built.push_back(build_combination(combination, sources));
+  if (all.other().count != 0) built.push_back(build_combination(all.other(), sources));
+  return built;
+}
+
+HistogramSeriesView build_series(unsigned cpu, const Histogram& histogram) {
+  HistogramSeriesView series;
+  series.cpu = cpu;
+  series.count = histogram.count();
+  histogram.for_each(
+      [&](const HistogramBucket& bucket) { series.buckets.push_back({bucket.low_ns, bucket.high_ns, bucket.count}); });
+  return series;
+}
+
+}  // namespace
+
+Report build_report(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run) {
+  Report report;
+  report.host = run.host;
+  report.kernel = run.kernel;
+  report.start = run.start;
+  report.elapsed_ns = snapshot.elapsed_ns;
+  report.clock = snapshot.clock;
+  report.lost = snapshot.lost;
+  report.unsupported = run.unsupported;
+  for (const CpuSnapshot& cpu : snapshot.cpus) {
+    report.cpus.push_back(build_cpu(cpu));
+    append_sources(cpu, sources, report.sources);
+  }
+  std::stable_sort(report.sources.begin(), report.sources.end(), [](const ReportSource& a, const ReportSource& b) {
+    return std::tie(a.cpu, b.total_ns, b.count) < std::tie(b.cpu, a.total_ns, a.count);
+  });
+  report.combinations = build_combinations(snapshot, sources);
+  std::stable_sort(report.combinations.begin(), report.combinations.end(),
+                   [](const ReportCombination& a, const ReportCombination& b) { return a.total_ns > b.total_ns; });
+  return report;
+}
+
+HistogramView build_histograms(const Snapshot& snapshot, const SourceTable& sources) {
+  HistogramView view;
+  view.relative_error = Histogram::kRelativeError;
+  for (const CpuSnapshot& cpu : snapshot.cpus) {
+    view.series.push_back(build_series(cpu.cpu, cpu.statistics.detours()));
+    cpu.statistics.for_each_source([&](const SourceStatistics& statistics) {
+      const Source& source = sources.at(statistics.id);
+      HistogramSeriesView series = build_series(cpu.cpu, statistics.histogram);
+      series.category = to_string(source.category);
+      series.kind = to_string(source.kind);
+      series.name = source.name;
+      view.series.push_back(std::move(series));
+    });
+  }
+  return view;
+}
+
+}  // namespace noised

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a snapshot to the results that users see.
+#pragma once
+
+#include <noised/report.h>
+#include <noised/views.h>
+
+#include <string>
+#include <vector>
+
+#include "pipeline/snapshot.h"
+#include "trace/sources.h"
+
+namespace noised {
+
+/// What does not change while the daemon runs.
+struct RunDescription {
+  std::string host;
+  std::string kernel;
+  std::string start;  ///< RFC 3339, UTC
+  std::vector<std::string> unsupported;
+};
+
+Report build_report(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run);
+HistogramView build_histograms(const Snapshot& snapshot, const SourceTable& sources);
+
+}  // namespace noised

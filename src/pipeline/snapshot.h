@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A consistent copy of everything that was counted, and its hand-over to other threads.
+#pragma once
+
+#include <noised/views.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "statistics/tables.h"
+
+namespace noised {
+
+struct CpuSnapshot {
+  unsigned cpu = 0;
+  std::uint64_t observed_ns = 0;
+  std::uint64_t iterations = 0;
+  std::uint64_t threshold_ns = 0;
+  CpuStatistics statistics;
+};
+
+struct Snapshot {
+  std::uint64_t elapsed_ns = 0;
+  ReportClock clock;
+  ReportLost lost;
+  std::uint64_t orphan_intervals = 0;
+  std::vector<CpuSnapshot> cpus;
+  std::vector<ProgramView> programs;
+};
+
+/// Between the pipeline, which must never wait, and one reader at a time, which may: the reader asks, the pipeline
+/// fills when it next comes by.
+class SnapshotExchange {
+ public:
+  /// Reader: waits for a snapshot taken after this call and shows it to `use`; false if none came within 2 s.
+  bool read(const std::function<void(const Snapshot&)>& use);
+
+  /// Pipeline: true if a reader waits. One atomic load.
+  [[nodiscard]] bool wanted() const {
+    return asked_.load(std::memory_order_acquire) != answered_.load(std::memory_order_relaxed);
+  }
+  /// Pipeline: fills the snapshot unless a reader has it in use; then the next call will do.
+  void answer(const std::function<void(Snapshot&)>& fill);
+
+ private:
+  std::mutex mutex_;  // the pipeline only tries it
+  std::condition_variable answered_changed_;
+  Snapshot snapshot_;
+  std::atomic<std::uint64_t> asked_{0};
+  std::atomic<std::uint64_t> answered_{0};
+};
+
+}  // namespace noised

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One watched CPU from its two streams to its statistics: match, attribute, count. Pure: no clock, no I/O.
+#pragma once
+
+#include <noised/types.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "attribution/ledger.h"
+#include "attribution/matcher.h"
+#include "attribution/overhead_bounds.h"
+#include "statistics/tables.h"
+#include "trace/sources.h"
+
+namespace noised {
+
+struct WatchOptions {
+  unsigned cpu = 0;
+  std::uint64_t threshold_ns = 0;
+  Kind outside = Kind::hypervisor;           ///< what a gap without kernel activity is here: hypervisor or hardware
+  std::size_t held_intervals = 1U << 18U;    ///< of the detour that is still going on: 10 MiB, used only if it is long
+};
+
+class WatchedCpu {
+ public:
+  WatchedCpu(const WatchOptions& options, const SourceTable& sources);
+
+  /// The loop observes from this time on.
+  void begin(std::uint64_t first_ns) { matcher_.begin(first_ns); }
+  /// Adds the interval that ended next; false if it had to be dropped (the caller counts it).
+  bool add(const Interval& interval) { return matcher_.add(interval); }
+  /// Attributes and counts the next detour, all of whose intervals were added. The result is valid until the next call.
+  const Ledger& add(const Detour& detour, std::uint64_t tolerance_ns);
+  /// After the last detour; the loop observed until this time.
+  void finish(std::uint64_t last_ns) { matcher_.finish(last_ns); }
+
+  [[nodiscard]] const WatchOptions& options() const { return options_; }
+  [[nodiscard]] const CpuStatistics& statistics() const { return statistics_; }
+  [[nodiscard]] const Matcher& matcher() const { return matcher_; }
+
+ private:
+  void count(const Ledger& ledger);
+  void count_gap(Kind kind, std::uint64_t ns);
+  void note_source(SourceId source);
+
+  WatchOptions options_;
+  const SourceTable& sources_;
+  Matcher matcher_;
+  OverheadBounds bounds_;
+  Attributor attributor_;
+  Ledger ledger_;
+  CpuStatistics statistics_;
+  std::vector<SourceId> combination_;
+  std::vector<std::uint64_t> seen_in_;  // by source: the number of the last detour that had it
+  std::uint64_t detour_number_ = 0;
+};
+
+}  // namespace noised

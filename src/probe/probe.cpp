@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creating, starting and ending the measuring thread.
+#include "probe/probe.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace noised {
+namespace {
+
+constexpr std::size_t kStackBytes = std::size_t{256} * 1024;
+constexpr int kStartLimitMs = 5000;
+
+// Thread attributes with one owner.
+class Attributes {
+ public:
+  Attributes() { pthread_attr_init(&attributes_); }
+  ~Attributes() { pthread_attr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  pthread_attr_t* get() { return &attributes_; }
+
+ private:
+  pthread_attr_t attributes_{};
+};
+
+// A CPU set of any size: glibc's cpu_set_t ends at 1024.
+class CpuSet {
+ public:
+  explicit CpuSet(unsigned cpu) : set_(CPU_ALLOC(cpu + 1)), bytes_(CPU_ALLOC_SIZE(cpu + 1)) {
+    CPU_ZERO_S(bytes_, set_);
+    CPU_SET_S(cpu, bytes_, set_);
+  }
+  ~CpuSet() { CPU_FREE(set_); }
+  CpuSet(const CpuSet&) = delete;
+  CpuSet& operator=(const CpuSet&) = delete;
+  [[nodiscard]] const cpu_set_t* get() const { return set_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  cpu_set_t* set_;
+  std::size_t bytes_;
+};
+
+void sleep_ms(long milliseconds) {
+  const timespec time{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
+  nanosleep(&time, nullptr);
+}
+
+}  // namespace
+
+Probe::Probe(const ProbeOptions& options, noised_cpu& state)
+    : options_(options), state_(state), ring_(options.ring_capacity) {}
+
+Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised_cpu& state) {
+  std::unique_ptr<Probe> probe(new Probe(options, state));
+  Attributes attributes;
+  const CpuSet cpus(options.cpu);
+  pthread_attr_setstacksize(attributes.get(), kStackBytes);
+  pthread_attr_setaffinity_np(attributes.get(), cpus.bytes(), cpus.get());
+  if (options.fifo) {
+    const sched_param parameter{options.priority};
+    pthread_attr_setinheritsched(attributes.get(), PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(attributes.get(), SCHED_FIFO);
+    pthread_attr_setschedparam(attributes.get(), &parameter);
+  }
+  // Signals are the main thread's: none may interrupt the loop.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int code = pthread_create(&probe->thread_, attributes.get(), thread_main, probe.get());
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (code != 0) {
+    return failure(fmt::format("pthread_create for CPU {}: {}", options.cpu, std::strerror(code)),
+                   options.fifo && code == EPERM ? "SCHED_FIFO needs CAP_SYS_NICE; or use --policy other"
+                                                 : "check that the CPU is online and in this process's cpuset");
+  }
+  probe->running_ = true;
+  pthread_setname_np(probe->thread_, fmt::format("noised/{}", options.cpu).c_str());
+  return probe;
+}
+
+Probe::~Probe() { end(); }
+
+void* Probe::thread_main(void* self) {
+  static_cast<Probe*>(self)->measure();
+  return nullptr;
+}
+
+void Probe::measure() {
+  state_.probe_pid = static_cast<noised_u32>(gettid());
+  {
+    // Once through all the code, with a ring and a progress of its own: every page and branch is warm afterwards.
+    DetourRing warm_ring(64);
+    LoopProgress warm_progress;
+    const std::atomic<bool> once{true};
+    run_detour_loop(warm_ring, warm_progress, once, 0, UINT64_MAX);
+  }
+  go_.wait(0);
+  if (stop_.load()) return;
+  // From user space on the CPU itself: no frame of the kernel's is open at either edge of the watched time.
+  auto* watched = reinterpret_cast<volatile noised_u32*>(&state_.watched);
+  *watched = 1;
+  run_detour_loop(ring_, progress_, stop_, options_.threshold_ticks, options_.storing_limit_ticks);
+  *watched = 0;
+}
+
+Status Probe::begin() {
+  go_.store(1);
+  go_.notify_one();
+  for (int waited_ms = 0; waited_ms < kStartLimitMs; ++waited_ms) {
+    if (progress_.last_ticks.load(std::memory_order_acquire) != 0) return success();
+    sleep_ms(1);
+  }
+  return failure(fmt::format("CPU {} did not run the probe thread within {} s", options_.cpu, kStartLimitMs / 1000),
+                 "something with a higher priority holds the CPU; try --policy fifo, or another CPU");
+}
+
+void Probe::end() {
+  if (!running_) return;
+  stop_.store(true);
+  go_.store(1);
+  go_.notify_one();
+  pthread_join(thread_, nullptr);
+  running_ = false;
+}
+
+}  // namespace noised

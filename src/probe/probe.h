@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measuring thread of one CPU.
+#pragma once
+
+#include <noised/abi.h>
+#include <noised/result.h>
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "probe/detour_loop.h"
+
+namespace noised {
+
+struct ProbeOptions {
+  unsigned cpu = 0;
+  std::uint64_t threshold_ticks = 0;
+  std::uint64_t storing_limit_ticks = 0;
+  bool fifo = false;  ///< SCHED_FIFO instead of SCHED_OTHER
+  int priority = 1;   ///< of SCHED_FIFO
+  std::size_t ring_capacity = 1U << 16U;
+};
+
+/// Owns the thread, its ring and its progress. Memory is touched, and the loop warmed up, before watching begins.
+class Probe {
+ public:
+  /// Creates the thread on its CPU; it waits there, blocked, until begin(). `state` tells the BPF programs when to
+  /// record, and outlives the probe.
+  static Result<std::unique_ptr<Probe>> create(const ProbeOptions& options, noised_cpu& state);
+  /// Stops and joins.
+  ~Probe();
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+
+  /// Starts measuring; returns when the loop runs, or an error if the CPU is not given to the thread within 5 s.
+  Status begin();
+  /// Ends the loop and joins the thread: after this no record is made and progress() is final. Idempotent.
+  void end();
+
+  [[nodiscard]] unsigned cpu() const { return options_.cpu; }
+  [[nodiscard]] DetourRing& ring() { return ring_; }
+  [[nodiscard]] const LoopProgress& progress() const { return progress_; }
+
+ private:
+  Probe(const ProbeOptions& options, noised_cpu& state);
+  static void* thread_main(void* self);
+  void measure();
+
+  ProbeOptions options_;
+  noised_cpu& state_;
+  DetourRing ring_;
+  LoopProgress progress_;
+  std::atomic<bool> stop_{false};
+  std::atomic<int> go_{0};  // futex
+  pthread_t thread_{};
+  bool running_ = false;
+};
+
+}  // namespace noised

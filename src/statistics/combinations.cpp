@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The combination table: linear probing over a table that is never more than half full and never forgets.
+#include "statistics/combinations.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+#include "statistics/saturating.h"
+
+namespace noised {
+
+CombinationKey::CombinationKey(std::span<const SourceId> sources) {
+  size_ = static_cast<std::uint32_t>(std::min(sources.size(), kCapacity));
+  std::copy_n(sources.begin(), size_, sources_.begin());
+  if (sources.size() > kCapacity) sources_.back() = kOtherSource;
+}
+
+std::uint64_t CombinationKey::hash() const {
+  // Odd multiplier near 2^64 / golden ratio; the shift brings the well-mixed high bits down to where slots look.
+  std::uint64_t hash = size_;
+  for (const SourceId source : sources()) {
+    hash = (hash ^ source) * 0x9E3779B97F4A7C15U;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+CombinationTable::CombinationTable(std::uint32_t limit)
+    : limit_(limit), slots_(std::bit_ceil(std::size_t{limit} * 2 + 1)) {
+  other_.key = CombinationKey(std::span(&kOtherSource, 1));
+}
+
+void CombinationTable::add(std::span<const SourceId> sources, std::uint64_t detour_ns) {
+  add_to(find_or_make(CombinationKey(sources)), 1, detour_ns, detour_ns);
+}
+
+void CombinationTable::merge(const CombinationTable& other) {
+  assert(this != &other);
+  for (const Combination& entry : other.entries_) {
+    add_to(find_or_make(entry.key), entry.count, entry.total_ns, entry.max_ns);
+  }
+  add_to(other_, other.other_.count, other.other_.total_ns, other.other_.max_ns);
+}
+
+Combination& CombinationTable::find_or_make(const CombinationKey& key) {
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t at = key.hash() & mask;; at = (at + 1) & mask) {
+    const std::uint32_t slot = slots_[at];
+    if (slot == 0) {
+      if (entries_.size() == limit_) return other_;
+      entries_.push_back(Combination{key, 0, 0, 0});
+      slots_[at] = static_cast<std::uint32_t>(entries_.size());
+      return entries_.back();
+    }
+    if (entries_[slot - 1].key == key) return entries_[slot - 1];
+  }
+}
+
+void CombinationTable::add_to(Combination& to, std::uint64_t count, std::uint64_t total_ns, std::uint64_t max_ns) {
+  to.count = saturating_add(to.count, count);
+  to.total_ns = saturating_add(to.total_ns, total_ns);
+  to.max_ns = std::max(to.max_ns, max_ns);
+}
+
+}  // namespace noised

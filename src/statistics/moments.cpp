@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Welford's update and Chan's merge, on distances from the first duration.
+#include "statistics/moments.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "statistics/saturating.h"
+
+namespace noised {
+
+namespace {
+
+// The difference is taken in integers, where it is exact.
+double distance(std::uint64_t value, std::uint64_t origin) {
+  return value >= origin ? static_cast<double>(value - origin) : -static_cast<double>(origin - value);
+}
+
+}  // namespace
+
+void Moments::add(std::uint64_t value_ns) {
+  if (count_ == 0) origin_ns_ = value_ns;
+  count_ = saturating_add(count_, 1);
+  total_ns_ = saturating_add(total_ns_, value_ns);
+  min_ns_ = std::min(min_ns_, value_ns);
+  max_ns_ = std::max(max_ns_, value_ns);
+
+  const double value = distance(value_ns, origin_ns_);
+  const double before = value - mean_;
+  mean_ += before / static_cast<double>(count_);
+  squares_ += before * (value - mean_);
+}
+
+void Moments::merge(const Moments& other) {
+  if (other.count_ == 0) return;
+  if (count_ == 0) {
+    *this = other;
+    return;
+  }
+  const auto ours = static_cast<double>(count_);
+  const auto theirs = static_cast<double>(other.count_);
+  const double apart = distance(other.origin_ns_, origin_ns_) + (other.mean_ - mean_);
+  squares_ += other.squares_ + apart * apart * (ours * (theirs / (ours + theirs)));
+  mean_ += apart * (theirs / (ours + theirs));
+
+  count_ = saturating_add(count_, other.count_);
+  total_ns_ = saturating_add(total_ns_, other.total_ns_);
+  min_ns_ = std::min(min_ns_, other.min_ns_);
+  max_ns_ = std::max(max_ns_, other.max_ns_);
+}
+
+std::uint64_t Moments::mean_ns() const {
+  if (count_ == 0) return 0;
+  const std::uint64_t rest = total_ns_ % count_;
+  return total_ns_ / count_ + (rest >= count_ - rest ? 1 : 0);
+}
+
+double Moments::stddev() const {
+  if (count_ < 2) return 0;
+  return std::sqrt(squares_ / static_cast<double>(count_ - 1));
+}
+
+std::uint64_t Moments::stddev_ns() const {
+  // At most UINT64_MAX / sqrt(2), for 0 and UINT64_MAX: it always fits.
+  return static_cast<std::uint64_t>(std::round(stddev()));
+}
+
+}  // namespace noised

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that is counted about one watched CPU: its detours, their sources and their combinations.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <noised/types.h>
+
+#include "statistics/combinations.h"
+#include "statistics/histogram.h"
+#include "statistics/lazy.h"
+#include "statistics/moments.h"
+
+namespace noised {
+
+/// The ledger of one detour, summed by what the time is booked on, in ns.
+struct DetourSums {
+  std::uint64_t duration_ns = 0;
+  std::uint64_t explained_ns = 0;  ///< self times of the intervals inside
+  std::uint64_t overhead_ns = 0;
+  std::uint64_t hypervisor_ns = 0;
+  std::uint64_t hardware_ns = 0;
+  std::uint64_t unexplained_ns = 0;
+  bool incomplete = false;
+
+  /// Whether the five parts sum to the duration exactly, without overflow on the way.
+  [[nodiscard]] bool adds_up() const;
+};
+
+/// The ledgers of all detours of a CPU, in ns; the five parts sum to detour_ns.
+struct DetourTotals {
+  std::uint64_t detours = 0;
+  std::uint64_t incomplete_detours = 0;
+  std::uint64_t detour_ns = 0;
+  std::uint64_t max_detour_ns = 0;
+  std::uint64_t explained_ns = 0;
+  std::uint64_t overhead_ns = 0;
+  std::uint64_t hypervisor_ns = 0;
+  std::uint64_t hardware_ns = 0;
+  std::uint64_t unexplained_ns = 0;
+};
+
+/// What one source took from the CPU: moments and histogram of its self times.
+struct SourceStatistics {
+  SourceId id = 0;
+  Kind kind = Kind::none;
+  Moments moments;
+  Histogram histogram;
+};
+
+/// The statistics of one CPU. Memory grows with sources, octaves and combinations never seen before and with nothing
+/// else: about 1 to 2 KiB a source. Not synchronised: readers work on a copy.
+class CpuStatistics {
+ public:
+  explicit CpuStatistics(std::uint32_t combination_limit = CombinationTable::kDefaultLimit)
+      : combinations_(combination_limit) {}
+
+  /// Counts one detour. Asserts that its ledger adds up.
+  void add_detour(const DetourSums& sums);
+
+  /// Counts one self time, in ns, of a source. Ids index a table here, so they must be dense, and not kOtherSource.
+  void add_source(SourceId id, Kind kind, std::uint64_t self_ns);
+
+  /// Counts the combination of one detour: its sources, each once, in order of their first start.
+  void add_combination(std::span<const SourceId> ordered_unique, std::uint64_t detour_ns);
+
+  /// Makes `other` equal to this, reusing its memory: allocates only for what `other` has not held before.
+  void copy_to(CpuStatistics& other) const;
+
+  [[nodiscard]] const DetourTotals& totals() const { return totals_; }
+
+  /// The durations of all detours.
+  [[nodiscard]] const Histogram& detours() const { return detours_; }
+
+  /// The statistics of a source, or null when it was never seen on this CPU.
+  [[nodiscard]] const SourceStatistics* source(SourceId id) const {
+    return id < sources_.size() ? sources_[id].get() : nullptr;
+  }
+
+  /// Calls visit(const SourceStatistics&) for every source seen on this CPU, in order of their ids.
+  template <typename Visit>
+  void for_each_source(Visit&& visit) const {
+    for (const Lazy<SourceStatistics>& source : sources_) {
+      if (source.get() != nullptr) visit(*source.get());
+    }
+  }
+
+  /// The combinations of all detours.
+  [[nodiscard]] const CombinationTable& combinations() const { return combinations_; }
+
+ private:
+  DetourTotals totals_;
+  Histogram detours_;
+  std::vector<Lazy<SourceStatistics>> sources_;  // by SourceId
+  CombinationTable combinations_;
+};
+
+}  // namespace noised

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Probing by BTF: a tracepoint NAME has a type btf_trace_NAME.
+#include "trace/kernel_btf.h"
+
+#include <bpf/btf.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace noised {
+
+void KernelBtf::Free::operator()(btf* types) const { btf__free(types); }
+
+Result<KernelBtf> KernelBtf::load(const std::string& path) {
+  btf* types = btf__parse(path.c_str(), nullptr);
+  if (types == nullptr) {
+    const std::string reason = std::strerror(errno);
+    if (path == kRunningKernel) {
+      return failure("this kernel gives no BTF (" + path + ": " + reason + ")",
+                     "boot one built with CONFIG_DEBUG_INFO_BTF=y, or give this kernel's BTF with --btf FILE");
+    }
+    return usage_error("cannot read BTF from " + path + ": " + reason,
+                       "give a BTF or ELF file made for the running kernel");
+  }
+  return KernelBtf(types);
+}
+
+bool KernelBtf::has_tracepoint(std::string_view name) const {
+  const std::string type = "btf_trace_" + std::string(name);
+  return btf__find_by_name_kind(types_.get(), type.c_str(), BTF_KIND_TYPEDEF) > 0;
+}
+
+}  // namespace noised

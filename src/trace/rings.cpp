@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ring buffers through libbpf.
+#include "trace/rings.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+
+namespace noised {
+
+Rings::Rings() = default;
+Rings::~Rings() = default;
+
+void Rings::Free::operator()(ring_buffer* buffer) const { ring_buffer__free(buffer); }
+
+int Rings::on_record(void* context, void* data, std::size_t size) {
+  auto& reader = *static_cast<Reader*>(context);
+  const auto* task = static_cast<const noised_task_record*>(data);
+  assert(size == sizeof(noised_record) || size == sizeof(noised_task_record));
+  (*reader.sink)(task->record, size == sizeof(noised_task_record) ? task->comm : nullptr);
+  // The record is consumed even when libbpf is told to stop after it.
+  return --reader.left == 0 ? -ECANCELED : 0;
+}
+
+Status Rings::add(int outer_map, unsigned cpu, std::uint64_t bytes) {
+  Descriptor map(bpf_map_create(BPF_MAP_TYPE_RINGBUF, "noised_ring", 0, 0, static_cast<noised_u32>(bytes), nullptr));
+  if (!map) {
+    return failure(fmt::format("bpf(BPF_MAP_CREATE): ring of {} bytes for CPU {}: {}", bytes, cpu, std::strerror(errno)),
+                   "choose a smaller trace.buffer_size");
+  }
+  const int descriptor = map.get();
+  if (bpf_map_update_elem(outer_map, &cpu, &descriptor, BPF_ANY) != 0) {
+    return failure(fmt::format("bpf(BPF_MAP_UPDATE_ELEM): ring of CPU {}: {}", cpu, std::strerror(errno)));
+  }
+  readers_.push_back(std::make_unique<Reader>());
+  Reader* reader = readers_.back().get();
+  if (!buffer_) {
+    buffer_.reset(ring_buffer__new(descriptor, on_record, reader, nullptr));
+    if (!buffer_) return failure(fmt::format("mapping the ring of CPU {}: {}", cpu, std::strerror(errno)));
+  } else if (const int code = ring_buffer__add(buffer_.get(), descriptor, on_record, reader); code != 0) {
+    return failure(fmt::format("mapping the ring of CPU {}: {}", cpu, std::strerror(-code)));
+  }
+  maps_.push_back(std::move(map));
+  return success();
+}
+
+Status Rings::create(int outer_map, const std::vector<unsigned>& cpus, std::uint64_t bytes) {
+  for (const unsigned cpu : cpus) {
+    if (Status added = add(outer_map, cpu, bytes); !added) return added;
+  }
+  return success();
+}
+
+std::size_t Rings::drain(std::size_t index, std::size_t limit, const Sink& sink) {
+  assert(index < readers_.size() && limit > 0);
+  Reader& reader = *readers_[index];
+  reader = Reader{&sink, limit};
+  ring__consume(ring_buffer__ring(buffer_.get(), static_cast<unsigned>(index)));
+  reader.sink = nullptr;
+  return limit - reader.left;
+}
+
+}  // namespace noised

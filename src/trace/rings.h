@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ring buffers, one per watched CPU, and their reading end.
+#pragma once
+
+#include <noised/abi.h>
+#include <noised/result.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/descriptor.h"
+
+struct ring_buffer;
+
+namespace noised {
+
+class Rings {
+ public:
+  using Sink = std::function<void(const noised_record& record, const char* comm)>;
+
+  Rings();
+  ~Rings();
+  Rings(const Rings&) = delete;
+  Rings& operator=(const Rings&) = delete;
+
+  /// Makes a ring of `bytes` for each CPU and puts it into the outer map.
+  Status create(int outer_map, const std::vector<unsigned>& cpus, std::uint64_t bytes);
+  /// Hands at most `limit` records of one ring to the sink, oldest first, without a system call.
+  std::size_t drain(std::size_t index, std::size_t limit, const Sink& sink);
+
+ private:
+  struct Reader {
+    const Sink* sink = nullptr;
+    std::size_t left = 0;
+  };
+  struct Free {
+    void operator()(ring_buffer* buffer) const;
+  };
+  static int on_record(void* context, void* data, std::size_t size);
+  Status add(int outer_map, unsigned cpu, std::uint64_t bytes);
+
+  std::vector<Descriptor> maps_;
+  std::vector<std::unique_ptr<Reader>> readers_;
+  std::unique_ptr<ring_buffer, Free> buffer_;
+};
+
+}  // namespace noised

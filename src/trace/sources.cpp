@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names and categories of sources.
+#include "trace/sources.h"
+
+#include <array>
+#include <cassert>
+
+namespace noised {
+namespace {
+
+constexpr std::array<std::string_view, kKindCount> kKindNames = {
+    "none", "nmi",  "irq",  "vector",     "softirq",    "tasklet",  "timer",    "hrtimer",     "irq_work",
+    "csd",  "task", "work", "page_fault", "hypervisor", "hardware", "overhead", "unexplained",
+};
+constexpr std::array<std::string_view, kCategoryCount> kCategoryNames = {
+    "periodic", "page_fault", "scheduling", "preemption", "io",          "ipi",
+    "nmi",      "hypervisor", "hardware",   "overhead",   "unexplained",
+};
+
+std::string key_of(Kind kind, std::string_view name) {
+  std::string key(1, static_cast<char>(kind));
+  key.append(name);
+  return key;
+}
+
+Category category_of_vector(std::string_view name) {
+  if (name == "local_timer") return Category::periodic;
+  if (name == "reschedule") return Category::scheduling;
+  if (name.starts_with("call_function") || name == "irq_work" || name == "x86_platform_ipi") return Category::ipi;
+  return Category::io;  // thermal, threshold, error, spurious: the machine's own devices
+}
+
+Category category_of_softirq(std::string_view name) {
+  if (name == "TIMER" || name == "HRTIMER") return Category::periodic;
+  if (name == "SCHED" || name == "RCU") return Category::scheduling;
+  return Category::io;  // NET_TX, NET_RX, BLOCK, IRQ_POLL, and HI and TASKLET, which drivers use
+}
+
+}  // namespace
+
+std::string_view to_string(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
+std::string_view to_string(Category category) { return kCategoryNames[static_cast<std::size_t>(category)]; }
+
+Category category_of(Kind kind, std::string_view name) {
+  switch (kind) {
+    case Kind::vector: return category_of_vector(name);
+    case Kind::softirq: return category_of_softirq(name);
+    case Kind::timer:
+    case Kind::hrtimer: return Category::periodic;
+    case Kind::irq:
+    case Kind::tasklet: return Category::io;
+    case Kind::irq_work:
+    case Kind::csd: return Category::ipi;
+    case Kind::task:
+    case Kind::work: return Category::preemption;
+    case Kind::nmi: return Category::nmi;
+    case Kind::page_fault: return Category::page_fault;
+    case Kind::hypervisor: return Category::hypervisor;
+    case Kind::hardware: return Category::hardware;
+    case Kind::overhead: return Category::overhead;
+    case Kind::none:
+    case Kind::unexplained: return Category::unexplained;
+  }
+  return Category::unexplained;
+}
+
+SourceTable::SourceTable() : sources_(std::make_unique<Source[]>(kCapacity)) {
+  // The gaps first, then an "other" for each kind, so that gap() and other() are arithmetic.
+  for (Kind kind : {Kind::hypervisor, Kind::hardware, Kind::overhead, Kind::unexplained}) append(kind, to_string(kind));
+  for (auto kind = static_cast<unsigned>(Kind::none); kind < static_cast<unsigned>(Kind::hypervisor); ++kind) {
+    append(static_cast<Kind>(kind), "other");
+  }
+}
+
+SourceId SourceTable::append(Kind kind, std::string_view name) {
+  const auto id = static_cast<SourceId>(size());
+  sources_[id] = Source{kind, category_of(kind, name), std::string(name)};
+  size_.store(id + 1, std::memory_order_release);
+  ids_.emplace(key_of(kind, name), id);
+  return id;
+}
+
+SourceId SourceTable::intern(Kind kind, std::string_view name) {
+  if (const auto found = ids_.find(key_of(kind, name)); found != ids_.end()) return found->second;
+  if (size() < kCapacity) return append(kind, name);
+  ++overflowed_;
+  return other(kind);
+}
+
+SourceId SourceTable::gap(Kind kind) const {
+  assert(kind >= Kind::hypervisor && kind <= Kind::unexplained);
+  return static_cast<SourceId>(kind) - static_cast<SourceId>(Kind::hypervisor);
+}
+
+SourceId SourceTable::other(Kind kind) const {
+  assert(kind < Kind::hypervisor);
+  constexpr auto kGaps = static_cast<SourceId>(Kind::unexplained) - static_cast<SourceId>(Kind::hypervisor) + 1;
+  return kGaps + static_cast<SourceId>(kind);
+}
+
+const Source& SourceTable::at(SourceId id) const {
+  assert(id < size());
+  return sources_[id];
+}
+
+}  // namespace noised

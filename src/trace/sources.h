@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of sources: small numbers for (kind, name) pairs, so that the pipeline compares no strings.
+#pragma once
+
+#include <noised/types.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace noised {
+
+struct Source {
+  Kind kind = Kind::none;
+  Category category = Category::unexplained;
+  std::string name;
+};
+
+/// The category of a source, by kind and, for vectors and softirqs, by name (design.md, "Words").
+Category category_of(Kind kind, std::string_view name);
+
+/// Append-only: an entry never moves or changes, so another thread may read every id that it was handed under a lock.
+class SourceTable {
+ public:
+  static constexpr std::size_t kCapacity = 4096;
+
+  SourceTable();
+
+  /// The id of (kind, name), new or known; once the table is full, the id of (kind, "other").
+  SourceId intern(Kind kind, std::string_view name);
+  /// The id of time outside every interval: kinds hypervisor, hardware, overhead, unexplained, named like their kind.
+  [[nodiscard]] SourceId gap(Kind kind) const;
+  /// The id of (kind, "other").
+  [[nodiscard]] SourceId other(Kind kind) const;
+  [[nodiscard]] const Source& at(SourceId id) const;
+  [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_acquire); }
+  /// How many intern() calls were answered "other" because the table was full.
+  [[nodiscard]] std::uint64_t overflowed() const { return overflowed_; }
+
+ private:
+  SourceId append(Kind kind, std::string_view name);
+
+  std::unique_ptr<Source[]> sources_;
+  std::atomic<std::size_t> size_{0};
+  std::uint64_t overflowed_ = 0;
+  std::unordered_map<std::string, SourceId> ids_;  // key: kind byte + name
+};
+
+}  // namespace noised

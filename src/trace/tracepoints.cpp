@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of tracepoints.
+#include "trace/tracepoints.h"
+
+#include <array>
+
+namespace noised {
+namespace {
+
+// A preempting task would otherwise look like the hypervisor's work, so without sched_switch there is no start.
+constexpr std::array kProbes = {
+    Probe{Kind::irq, "", "irq_handler_entry", "irq_handler_exit"},
+    Probe{Kind::vector, "local_timer", "local_timer_entry", "local_timer_exit"},
+    Probe{Kind::vector, "reschedule", "reschedule_entry", "reschedule_exit"},
+    Probe{Kind::vector, "call_function", "call_function_entry", "call_function_exit"},
+    Probe{Kind::vector, "call_function_single", "call_function_single_entry", "call_function_single_exit"},
+    Probe{Kind::vector, "irq_work", "irq_work_entry", "irq_work_exit"},
+    Probe{Kind::vector, "thermal_apic", "thermal_apic_entry", "thermal_apic_exit"},
+    Probe{Kind::vector, "threshold_apic", "threshold_apic_entry", "threshold_apic_exit"},
+    Probe{Kind::vector, "deferred_error_apic", "deferred_error_apic_entry", "deferred_error_apic_exit"},
+    Probe{Kind::vector, "error_apic", "error_apic_entry", "error_apic_exit"},
+    Probe{Kind::vector, "spurious_apic", "spurious_apic_entry", "spurious_apic_exit"},
+    Probe{Kind::vector, "x86_platform_ipi", "x86_platform_ipi_entry", "x86_platform_ipi_exit"},
+    Probe{Kind::softirq, "", "softirq_entry", "softirq_exit"},
+    Probe{Kind::tasklet, "", "tasklet_entry", "tasklet_exit"},
+    Probe{Kind::timer, "", "timer_expire_entry", "timer_expire_exit"},
+    Probe{Kind::hrtimer, "", "hrtimer_expire_entry", "hrtimer_expire_exit"},
+    Probe{Kind::csd, "", "csd_function_entry", "csd_function_exit"},
+    Probe{Kind::task, "", "sched_switch", "", true},
+    Probe{Kind::work, "", "workqueue_execute_start", "workqueue_execute_end"},
+    Probe{Kind::nmi, "", "nmi_handler", ""},
+    Probe{Kind::page_fault, "user", "page_fault_user", ""},
+    Probe{Kind::page_fault, "kernel", "page_fault_kernel", ""},
+};
+
+}  // namespace
+
+std::span<const Probe> known_probes() { return kProbes; }
+
+}  // namespace noised

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel side: BPF programs loaded and attached, one ring buffer per watched CPU, counters of what was lost.
+#pragma once
+
+#include <noised/abi.h>
+#include <noised/result.h>
+#include <noised/views.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace noised {
+
+struct TracerOptions {
+  std::vector<unsigned> cpus;       ///< to watch
+  std::size_t possible_cpus = 0;    ///< one more than the highest possible CPU number
+  std::uint64_t buffer_bytes = 0;   ///< of each ring; a power of two, at least a page
+  std::optional<std::string> btf;   ///< BTF of the running kernel from a file: raw_tp programs are used then
+};
+
+/// What could not be told, since loading, on one CPU.
+struct LostCounters {
+  std::uint64_t full = 0;      ///< records refused by the ring
+  std::uint64_t nmi = 0;       ///< records refused inside an NMI
+  std::uint64_t depth = 0;     ///< frames refused by the pairing stack
+  std::uint64_t unpaired = 0;  ///< entries without exit, exits without entry
+  bool operator==(const LostCounters&) const = default;
+};
+
+class Tracer {
+ public:
+  /// Called for each record; `comm` is null but for tasks.
+  using Sink = std::function<void(const noised_record& record, const char* comm)>;
+
+  /// Probes, loads and attaches. What the kernel lacks is skipped and told by unsupported(). Needs CAP_BPF and
+  /// CAP_PERFMON (or root).
+  static Result<std::unique_ptr<Tracer>> load(const TracerOptions& options);
+  ~Tracer();
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  /// The state of a watched CPU, shared with the BPF programs by mapping.
+  [[nodiscard]] noised_cpu& state(unsigned cpu);
+  /// Hands every record that is in the ring of options.cpus[index] to the sink, oldest first; at most `limit`.
+  /// No system call. Returns how many there were.
+  std::size_t drain(std::size_t index, std::size_t limit, const Sink& sink);
+  /// Read from the mapping, without a system call.
+  [[nodiscard]] LostCounters lost(unsigned cpu) const;
+  /// Runs of our programs that the kernel refused (recursion), on all CPUs; a system call per program.
+  [[nodiscard]] std::uint64_t missed_runs() const;
+  [[nodiscard]] std::vector<ProgramView> programs() const;
+  /// One sentence for each source that cannot be seen here, and why.
+  [[nodiscard]] const std::vector<std::string>& unsupported() const { return unsupported_; }
+
+ private:
+  struct Implementation;
+  explicit Tracer(std::unique_ptr<Implementation> implementation);
+
+  std::unique_ptr<Implementation> implementation_;
+  std::vector<std::string> unsupported_;
+};
+
+}  // namespace noised
