@@ -25,6 +25,12 @@ static __always_inline int switch_task(int previous_pid, const char *previous_co
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
 
+	/* A switch that ran no program of ours: who ran since the last one we saw, and for how long, is not known. */
+	if (cpu->current_pid != (__u32)previous_pid) {
+		cpu->unpaired++;
+		cpu->task_start_ns = 0;
+	}
+	cpu->current_pid = (__u32)next_pid;
 	split_frames(cpu, now);
 	if ((__u32)previous_pid != cpu->probe_pid && cpu->task_start_ns) {
 		struct noised_task_record task = {

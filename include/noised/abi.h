@@ -84,10 +84,10 @@ struct noised_frame {
  * space, so that no frame is open when watching begins; the counters are read from there without a system call.
  * The first cache line is all that an entry touches besides its frame. */
 struct noised_cpu {
-  noised_u32 watched;   /* 1 while the loop measures */
-  noised_u32 probe_pid; /* thread id of the loop: its own time on the CPU is not an interval */
-  noised_u32 depth;     /* frames open */
-  noised_u32 current_pid;
+  noised_u32 watched;       /* 1 while the loop measures */
+  noised_u32 probe_pid;     /* thread id of the loop: its own time on the CPU is not an interval */
+  noised_u32 depth;         /* frames open */
+  noised_u32 current_pid;   /* as of the last switch seen; the probe's when watching begins */
   noised_u64 task_start_ns; /* when the current task, if not the probe, was switched in */
   noised_u8 kinds[NOISED_STACK_DEPTH];
   noised_u8 padding[24];

@@ -51,7 +51,7 @@ class [[nodiscard]] Result {
     assert(ok());
     return *std::get_if<0>(&state_);
   }
-  [[nodiscard]] T&& value() && {
+  [[nodiscard]] T value() && {  // not T&&: `for (x : f().value())` must not outlive what it refers to
     assert(ok());
     return std::move(*std::get_if<0>(&state_));
   }

@@ -14,7 +14,8 @@ void clip(Interval& interval, const Detour& detour) {
 }
 
 bool starts_before(const Interval& a, const Interval& b) {
-  return a.start_ns != b.start_ns ? a.start_ns < b.start_ns : a.end_ns > b.end_ns;
+  if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
+  return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.source < b.source;
 }
 
 void book_remainder(Ledger& ledger, std::uint64_t ns) {
@@ -48,6 +49,10 @@ void Attributor::advance(std::uint64_t to_ns, Ledger& ledger) {
       cursor_ns_ = until_ns;
     }
     if (innermost.end_ns > to_ns) return;
+    if (innermost.end_ns >= last_end_ns_) {
+      last_end_ns_ = innermost.end_ns;
+      last_kind_ = ledger.entries[innermost.entry].kind;
+    }
     open_.pop_back();
   }
 }
@@ -65,24 +70,25 @@ void Attributor::attribute(const Detour& detour, std::span<const Interval> inter
   ledger.entries.clear();
   ledger.gaps.clear();
   sorted_.assign(intervals.begin(), intervals.end());
+  std::sort(sorted_.begin(), sorted_.end(), starts_before);  // before clipping: edges must not hide who began first
   for (Interval& interval : sorted_) clip(interval, detour);
-  std::stable_sort(sorted_.begin(), sorted_.end(), starts_before);
 
   cursor_ns_ = detour.start_ns;
-  Kind last_kind = Kind::none;
+  last_end_ns_ = 0;
+  last_kind_ = Kind::none;
   for (const Interval& interval : sorted_) {
     advance(interval.start_ns, ledger);
+    std::erase_if(open_, [&](const Open& o) { return o.end_ns <= interval.start_ns; });  // overlapped, not nested
     if (open_.empty()) {
       const GapPlace place = ledger.entries.empty() ? GapPlace::before : GapPlace::between;
       book_gap(place, interval.kind, interval.start_ns, ledger);
-      last_kind = interval.kind;
     }
     const auto depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), UINT8_MAX));
     ledger.entries.push_back({interval.source, interval.kind, interval.flags, depth, interval.start_ns, 0});
     open_.push_back(Open{interval.end_ns, ledger.entries.size() - 1});
   }
   advance(detour.end_ns, ledger);
-  if (!ledger.entries.empty()) book_gap(GapPlace::after, last_kind, detour.end_ns, ledger);
+  if (!ledger.entries.empty()) book_gap(GapPlace::after, last_kind_, detour.end_ns, ledger);
   settle(bounds, ledger);
 }
 

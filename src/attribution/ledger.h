@@ -16,9 +16,9 @@ namespace noised {
 struct LedgerEntry {
   SourceId source = 0;
   Kind kind = Kind::none;
-  std::uint8_t flags = 0;  ///< noised_flags of abi.h
-  std::uint8_t depth = 0;  ///< intervals around it
-  std::uint64_t start_ns = 0;
+  std::uint8_t flags = 0;      ///< noised_flags of abi.h
+  std::uint8_t depth = 0;      ///< intervals around it
+  std::uint64_t start_ns = 0;  ///< not before the detour's
   std::uint64_t self_ns = 0;
 };
 
@@ -35,8 +35,9 @@ struct Ledger {
 };
 
 /// Makes the ledger of a detour from the intervals that touch it, in any order. Each instant belongs to the interval
-/// that started last among those that cover it, the shorter one of two that started together; what lies outside the
-/// detour does not count. `ledger` is overwritten; once its vectors have grown nothing is allocated.
+/// that started last among those that cover it, the shorter one of two that started together. Time outside the detour
+/// does not count: entries are cut at its edges, and an interval wholly outside (let in by the matcher's tolerance)
+/// becomes an entry without time. `ledger` is overwritten; once its vectors have grown nothing is allocated.
 class Attributor {
  public:
   void attribute(const Detour& detour, std::span<const Interval> intervals, const OverheadBounds& bounds,
@@ -51,8 +52,10 @@ class Attributor {
   void book_gap(GapPlace place, Kind kind, std::uint64_t end_ns, Ledger& ledger);
 
   std::vector<Interval> sorted_;
-  std::vector<Open> open_;       // the innermost last
-  std::uint64_t cursor_ns_ = 0;  // everything before it is booked
+  std::vector<Open> open_;         // the innermost last
+  std::uint64_t cursor_ns_ = 0;    // everything before it is booked
+  std::uint64_t last_end_ns_ = 0;  // of the intervals closed so far, and which kind that was
+  Kind last_kind_ = Kind::none;
 };
 
 }  // namespace noised

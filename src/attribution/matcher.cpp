@@ -13,6 +13,7 @@ bool Matcher::add(const Interval& interval) {
 }
 
 void Matcher::count(const Interval& interval, bool contained) {
+  if (interval.start_ns < first_ns_) return;
   if (!contained) ++orphans_;
   if (interval.end_ns - interval.start_ns <= threshold_ns_) return;
   ++containment_.eligible;
@@ -32,7 +33,6 @@ Matcher::Match Matcher::take(const Detour& detour, std::uint64_t tolerance_ns) {
   Match match;
   for (; head_ < held_.size() && held_[head_].end_ns <= detour.end_ns + tolerance_ns; ++head_) {
     const Interval& interval = held_[head_];
-    if (interval.start_ns < first_ns_) continue;
     if (interval.start_ns + tolerance_ns >= detour.start_ns) {
       count(interval, true);
       matched_.push_back(interval);
@@ -42,6 +42,11 @@ Matcher::Match Matcher::take(const Detour& detour, std::uint64_t tolerance_ns) {
       match.partial = true;
       matched_.push_back(interval);
     }
+  }
+  // One that began inside and goes on after the detour: the streams contradict each other. It stays for a later detour.
+  if (head_ < held_.size() && held_[head_].start_ns + tolerance_ns < detour.end_ns) {
+    match.partial = true;
+    matched_.push_back(held_[head_]);
   }
   match.intervals = matched_;
   return match;

@@ -28,13 +28,14 @@ class Matcher {
  public:
   struct Match {
     std::span<const Interval> intervals;  ///< valid until the next call
-    bool partial = false;                 ///< one of them sticks out of the detour by more than the tolerance
+    bool partial = false;                 ///< one of them sticks out of the detour by more than the tolerance; it is
+                                          ///< an orphan too, since it is inside no detour
   };
 
   /// `threshold_ns`: the loop's; shorter intervals need not be in a detour. `capacity`: intervals held at most.
   Matcher(std::uint64_t threshold_ns, std::size_t capacity);
 
-  /// From when the loop observed; intervals that started earlier are not held against containment.
+  /// From when the loop observed; intervals that started earlier are matched, but neither eligible nor orphans.
   void begin(std::uint64_t first_ns) { first_ns_ = first_ns; }
   /// Adds the interval that ended next; false if there is no room (the caller counts it as lost).
   bool add(const Interval& interval);

@@ -7,7 +7,7 @@
 
 namespace noised {
 
-std::size_t RunningMedian::bucket_of(std::uint64_t ns) {
+std::size_t LowerHalf::bucket_of(std::uint64_t ns) {
   constexpr std::uint64_t kLinear = 1U << kSubBits;
   if (ns < kLinear) return ns;
   const auto octave = static_cast<unsigned>(std::bit_width(ns)) - 1;
@@ -15,7 +15,7 @@ std::size_t RunningMedian::bucket_of(std::uint64_t ns) {
   return std::min<std::size_t>(((octave - kSubBits + 1) << kSubBits) + sub, kBuckets - 1);
 }
 
-void RunningMedian::add(std::uint64_t ns) {
+void LowerHalf::add(std::uint64_t ns) {
   if (count_ == UINT32_MAX) {  // days: let the recent count for more
     count_ = 0;
     for (auto& count : counts_) count_ += (count /= 2);
@@ -24,14 +24,18 @@ void RunningMedian::add(std::uint64_t ns) {
   ++count_;
 }
 
-std::uint64_t RunningMedian::median() const {
+std::uint64_t LowerHalf::upper_edge(std::size_t bucket) {
+  constexpr std::size_t kLinear = std::size_t{1} << kSubBits;
+  if (bucket < kLinear) return bucket;
+  const std::size_t shift = (bucket >> kSubBits) - 1;
+  return (((bucket & (kLinear - 1)) + kLinear + 1) << shift) - 1;
+}
+
+std::uint64_t LowerHalf::quantile(std::uint64_t parts) const {
   std::uint64_t below = 0;
   for (std::size_t bucket = 0; bucket < kBuckets && count_ != 0; ++bucket) {
     below += counts_[bucket];
-    if (2 * below < count_) continue;
-    if (bucket < (1U << kSubBits)) return bucket;
-    const std::size_t shift = (bucket >> kSubBits) - 1;
-    return (((bucket & ((1U << kSubBits) - 1)) + (1U << kSubBits) + 1) << shift) - 1;
+    if (parts * below >= count_) return upper_edge(bucket);
   }
   return 0;
 }
@@ -40,11 +44,12 @@ OverheadBounds::OverheadBounds() { bounds_.fill(kFirstGuessNs); }
 
 void OverheadBounds::learn(const Gap& gap) {
   const std::size_t at = index(gap.place, gap.kind);
-  RunningMedian& median = medians_[at];
-  median.add(gap.ns);
-  // The walk over the buckets costs about 100 ns; a median of many samples does not move in 64.
-  if (median.count() < kEnoughSamples || (median.count() > 4 * kEnoughSamples && median.count() % 64 != 0)) return;
-  bounds_[at] = std::max(kFloorNs, kFactor * median.median());
+  LowerHalf& seen = seen_[at];
+  seen.add(gap.ns);
+  // The walks over the buckets cost about 200 ns; quartiles of many samples do not move in 64.
+  if (seen.count() < kEnoughSamples || (seen.count() > 4 * kEnoughSamples && seen.count() % 64 != 0)) return;
+  const std::uint64_t median = seen.median();
+  bounds_[at] = std::max(kFloorNs, median + kSpreads * (median - seen.lower_quartile()));
 }
 
 }  // namespace noised

@@ -20,30 +20,36 @@ struct Gap {
   std::uint64_t ns = 0;
 };
 
-/// The median of a stream of durations, to one eighth, from a log-linear histogram: half of all samples would have to
-/// be stolen by the host before the host's time could pass for the kernel's.
-class RunningMedian {
+/// The lower half of a stream of durations, to 1/32, from a log-linear histogram. What a host steals only makes
+/// gaps longer, so the lower half is the machine's own as long as less than half of the gaps were struck.
+class LowerHalf {
  public:
   void add(std::uint64_t ns);
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// The upper edge of the median's bucket; 0 without samples.
-  [[nodiscard]] std::uint64_t median() const;
+  /// The upper edge of the bucket that holds the median; 0 without samples.
+  [[nodiscard]] std::uint64_t median() const { return quantile(2); }
+  /// The same of the lower quartile.
+  [[nodiscard]] std::uint64_t lower_quartile() const { return quantile(4); }
 
  private:
-  static constexpr unsigned kSubBits = 3;
-  static constexpr std::size_t kBuckets = 30U << kSubBits;  // up to 2^31 ns; longer ones count in the last
+  static constexpr unsigned kSubBits = 5;
+  static constexpr std::size_t kBuckets = 28U << kSubBits;  // up to 2^32 ns; longer ones count in the last
   static std::size_t bucket_of(std::uint64_t ns);
+  static std::uint64_t upper_edge(std::size_t bucket);
+  [[nodiscard]] std::uint64_t quantile(std::uint64_t parts) const;  // the first of `parts` equal parts ends there
 
   std::array<std::uint32_t, kBuckets> counts_{};
   std::uint64_t count_ = 0;
 };
 
-/// A bound per place and kind: kFactor times the median of the gaps seen there, and at least kFloorNs. Before
-/// kEnoughSamples gaps were seen it is kFirstGuessNs.
+/// A bound per place and kind: the median of the gaps seen there, plus kSpreads times its distance from the lower
+/// quartile, and at least kFloorNs. Before kEnoughSamples gaps were seen it is kFirstGuessNs; after 4 * kEnoughSamples
+/// it is renewed every 64 gaps. On a virtual machine with a paravirtual MMU the gap before a vector had quartile 11.1,
+/// median 12.6, 90% 15.7 and 99% 26.9 us; after one 0.21, 0.33, 0.6 and 3.5 us: the bounds there are 24 and 2 us.
 class OverheadBounds {
  public:
-  static constexpr std::uint64_t kFactor = 4;
-  static constexpr std::uint64_t kFloorNs = 1'000;
+  static constexpr std::uint64_t kSpreads = 8;
+  static constexpr std::uint64_t kFloorNs = 2'000;
   static constexpr std::uint64_t kFirstGuessNs = 10'000;
   static constexpr std::uint64_t kEnoughSamples = 16;
 
@@ -58,7 +64,7 @@ class OverheadBounds {
     return static_cast<std::size_t>(place) * kKindCount + static_cast<std::size_t>(kind);
   }
 
-  std::array<RunningMedian, kGapPlaces * kKindCount> medians_{};
+  std::array<LowerHalf, kGapPlaces * kKindCount> seen_{};
   std::array<std::uint64_t, kGapPlaces * kKindCount> bounds_{};
 };
 

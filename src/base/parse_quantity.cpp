@@ -77,7 +77,7 @@ Result<std::uint64_t> parse_quantity(std::string_view text, const Quantity& quan
 constexpr std::array kTimeUnits = {
     Unit{"ns", 1},
     Unit{"us", 1000},
-    Unit{"ms", 1000 * 1000},
+    Unit{"ms", 1000UL * 1000},
     Unit{"s", 1000ULL * 1000 * 1000},
     Unit{"m", 60'000'000'000ULL},
     Unit{"h", 3'600'000'000'000ULL},

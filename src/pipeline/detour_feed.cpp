@@ -14,7 +14,8 @@ constexpr std::size_t kGapEntries = 2;
 constexpr std::size_t kOthers = static_cast<std::size_t>(Kind::hypervisor);
 constexpr std::size_t kNamed = FeedDetour::kEntries - kGapEntries - kOthers;
 
-void add_to(FeedDetour& detour, SourceId source, std::size_t room, const LedgerEntry& entry, const SourceTable& sources) {
+void add_to(FeedDetour& detour, SourceId source, std::size_t room, const LedgerEntry& entry,
+            const SourceTable& sources) {
   const auto end = detour.entries.begin() + detour.size;
   auto found = std::find_if(detour.entries.begin(), end, [&](const auto& e) { return e.source == source; });
   if (found == end) {

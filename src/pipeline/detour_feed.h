@@ -66,12 +66,12 @@ class DetourFeed {
 
  private:
   std::vector<FeedDetour> staged_;
-  std::size_t staged_next_ = 0;       // where the next goes
-  std::uint64_t staged_count_ = 0;    // since the last commit
+  std::size_t staged_next_ = 0;     // where the next goes
+  std::uint64_t staged_count_ = 0;  // since the last commit
   std::mutex mutex_;
-  std::vector<FeedDetour> kept_;      // ring; position p is kept_[p % kKept]
+  std::vector<FeedDetour> kept_;            // ring; position p is kept_[p % kKept]
   std::vector<std::uint64_t> position_of_;  // which position each slot holds, plus one; 0: none
-  std::uint64_t end_ = 0;             // positions run over lost detours too
+  std::uint64_t end_ = 0;                   // positions run over lost detours too
 };
 
 }  // namespace noised

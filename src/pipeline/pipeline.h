@@ -46,10 +46,10 @@ class Pipeline {
     WatchedCpu watched;
     std::vector<TickDetour> popped;
     std::uint64_t first_ns = 0;
-    LostCounters lost;                  // at the last drain
-    std::uint64_t refused = 0;          // intervals that the matcher had no room for
-    std::uint64_t detours_lost = 0;     // at the last drain
-    std::uint64_t doubt_from_ns = 0;    // something was lost between these two times
+    LostCounters lost;                // at the last drain
+    std::uint64_t refused = 0;        // intervals that the matcher had no room for
+    std::uint64_t detours_lost = 0;   // at the last drain
+    std::uint64_t doubt_from_ns = 0;  // something was lost between these two times
     std::uint64_t doubt_until_ns = 0;
   };
 

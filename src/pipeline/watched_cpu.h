@@ -19,8 +19,8 @@ namespace noised {
 struct WatchOptions {
   unsigned cpu = 0;
   std::uint64_t threshold_ns = 0;
-  Kind outside = Kind::hypervisor;           ///< what a gap without kernel activity is here: hypervisor or hardware
-  std::size_t held_intervals = 1U << 18U;    ///< of the detour that is still going on: 10 MiB, used only if it is long
+  Kind outside = Kind::hypervisor;         ///< what a gap without kernel activity is here: hypervisor or hardware
+  std::size_t held_intervals = 1U << 18U;  ///< of the detour that is still going on: 10 MiB, used only if it is long
 };
 
 class WatchedCpu {

@@ -13,9 +13,9 @@ namespace noised {
 /// nothing measurable (they drain from the store buffer while it goes on).
 struct alignas(64) LoopProgress {
   std::atomic<std::uint64_t> iterations{0};
-  std::atomic<std::uint64_t> first_ticks{0};   ///< 0 until the loop runs
-  std::atomic<std::uint64_t> last_ticks{0};    ///< the counter at the last publication
-  std::atomic<std::uint64_t> storing_ticks{0}; ///< time spent storing detours, in which nothing was observed
+  std::atomic<std::uint64_t> first_ticks{0};    ///< 0 until the loop runs
+  std::atomic<std::uint64_t> last_ticks{0};     ///< the counter at the last publication
+  std::atomic<std::uint64_t> storing_ticks{0};  ///< time spent storing detours, in which nothing was observed
 };
 
 /// Iterations between two looks at `stop`: about 40 us.

@@ -95,7 +95,7 @@ void* Probe::thread_main(void* self) {
 }
 
 void Probe::measure() {
-  state_.probe_pid = static_cast<noised_u32>(gettid());
+  state_.probe_pid = state_.current_pid = static_cast<noised_u32>(gettid());
   {
     // Once through all the code, with a ring and a progress of its own: every page and branch is warm afterwards.
     DetourRing warm_ring(64);

@@ -55,7 +55,8 @@ ClockSample read_clock_sample() {
 
 bool ClockMap::add(const ClockSample& sample) {
   narrowest_ticks_ = std::min(narrowest_ticks_, sample.half_width_ticks);
-  if (ready() && sample.half_width_ticks > kUsualWidthFactor * std::max<std::uint64_t>(narrowest_ticks_, 1)) return false;
+  if (ready() && sample.half_width_ticks > kUsualWidthFactor * std::max<std::uint64_t>(narrowest_ticks_, 1))
+    return false;
   if (!samples_.empty() && (sample.ticks <= samples_.back().ticks || sample.ns <= samples_.back().ns)) {
     ++steps_;
     return false;

@@ -30,7 +30,8 @@ void Kallsyms::add_line(std::string_view line, std::vector<Entry>& entries) {
 }
 
 void Kallsyms::adopt(std::vector<Entry> entries) {
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.address < b.address; });
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const Entry& a, const Entry& b) { return a.address < b.address; });
   addresses_.reserve(entries.size());
   offsets_.reserve(entries.size());
   for (const Entry& entry : entries) {

@@ -13,8 +13,9 @@ namespace noised {
 namespace {
 
 constexpr std::array<std::string_view, NOISED_VECTOR_COUNT> kVectors = {
-    "local_timer",    "reschedule",         "call_function", "call_function_single", "irq_work",         "thermal_apic",
-    "threshold_apic", "deferred_error_apic", "error_apic",    "spurious_apic",        "x86_platform_ipi",
+    "local_timer", "reschedule",    "call_function",    "call_function_single",
+    "irq_work",    "thermal_apic",  "threshold_apic",   "deferred_error_apic",
+    "error_apic",  "spurious_apic", "x86_platform_ipi",
 };
 // The order of the kernel's softirq numbers (/proc/softirqs).
 constexpr std::array<std::string_view, 10> kSoftirqs = {
@@ -63,11 +64,16 @@ SourceId Names::resolve_task(const char* comm) {
 
 std::string Names::name_of(Kind kind, std::uint64_t id, bool unhandled) const {
   switch (kind) {
-    case Kind::vector: return id < kVectors.size() ? std::string(kVectors[id]) : fmt::format("vector {}", id);
-    case Kind::softirq: return id < kSoftirqs.size() ? std::string(kSoftirqs[id]) : fmt::format("softirq {}", id);
-    case Kind::irq: return irq_name(id) + (unhandled ? " (not handled)" : "");
-    case Kind::page_fault: return id == NOISED_FAULT_USER ? "user" : "kernel";
-    default: return symbols_.find(id).value_or(fmt::format("{:#x}", id));
+    case Kind::vector:
+      return id < kVectors.size() ? std::string(kVectors[id]) : fmt::format("vector {}", id);
+    case Kind::softirq:
+      return id < kSoftirqs.size() ? std::string(kSoftirqs[id]) : fmt::format("softirq {}", id);
+    case Kind::irq:
+      return irq_name(id) + (unhandled ? " (not handled)" : "");
+    case Kind::page_fault:
+      return id == NOISED_FAULT_USER ? "user" : "kernel";
+    default:
+      return symbols_.find(id).value_or(fmt::format("{:#x}", id));
   }
 }
 

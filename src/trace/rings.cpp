@@ -29,8 +29,9 @@ int Rings::on_record(void* context, void* data, std::size_t size) {
 Status Rings::add(int outer_map, unsigned cpu, std::uint64_t bytes) {
   Descriptor map(bpf_map_create(BPF_MAP_TYPE_RINGBUF, "noised_ring", 0, 0, static_cast<noised_u32>(bytes), nullptr));
   if (!map) {
-    return failure(fmt::format("bpf(BPF_MAP_CREATE): ring of {} bytes for CPU {}: {}", bytes, cpu, std::strerror(errno)),
-                   "choose a smaller trace.buffer_size");
+    return failure(
+        fmt::format("bpf(BPF_MAP_CREATE): ring of {} bytes for CPU {}: {}", bytes, cpu, std::strerror(errno)),
+        "choose a smaller trace.buffer_size");
   }
   const int descriptor = map.get();
   if (bpf_map_update_elem(outer_map, &cpu, &descriptor, BPF_ANY) != 0) {

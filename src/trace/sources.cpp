@@ -43,23 +43,35 @@ std::string_view to_string(Category category) { return kCategoryNames[static_cas
 
 Category category_of(Kind kind, std::string_view name) {
   switch (kind) {
-    case Kind::vector: return category_of_vector(name);
-    case Kind::softirq: return category_of_softirq(name);
+    case Kind::vector:
+      return category_of_vector(name);
+    case Kind::softirq:
+      return category_of_softirq(name);
     case Kind::timer:
-    case Kind::hrtimer: return Category::periodic;
+    case Kind::hrtimer:
+      return Category::periodic;
     case Kind::irq:
-    case Kind::tasklet: return Category::io;
+    case Kind::tasklet:
+      return Category::io;
     case Kind::irq_work:
-    case Kind::csd: return Category::ipi;
+    case Kind::csd:
+      return Category::ipi;
     case Kind::task:
-    case Kind::work: return Category::preemption;
-    case Kind::nmi: return Category::nmi;
-    case Kind::page_fault: return Category::page_fault;
-    case Kind::hypervisor: return Category::hypervisor;
-    case Kind::hardware: return Category::hardware;
-    case Kind::overhead: return Category::overhead;
+    case Kind::work:
+      return Category::preemption;
+    case Kind::nmi:
+      return Category::nmi;
+    case Kind::page_fault:
+      return Category::page_fault;
+    case Kind::hypervisor:
+      return Category::hypervisor;
+    case Kind::hardware:
+      return Category::hardware;
+    case Kind::overhead:
+      return Category::overhead;
     case Kind::none:
-    case Kind::unexplained: return Category::unexplained;
+    case Kind::unexplained:
+      return Category::unexplained;
   }
   return Category::unexplained;
 }

@@ -95,8 +95,8 @@ struct Tracer::Implementation {
         programs.push_back({probe.kind, std::string(tracepoint), btf ? "tp_btf" : "raw_tp", program});
         continue;
       }
-      const std::string what = fmt::format("{}: attaching to tracepoint {}: {}", describe(probe), tracepoint,
-                                           std::strerror(errno));
+      const std::string what =
+          fmt::format("{}: attaching to tracepoint {}: {}", describe(probe), tracepoint, std::strerror(errno));
       if (probe.essential) return failure(what, "without it no attribution would be true");
       left_out.push_back(what);
       if (pair.size() == 2) programs.pop_back();

@@ -16,10 +16,10 @@
 namespace noised {
 
 struct TracerOptions {
-  std::vector<unsigned> cpus;       ///< to watch
-  std::size_t possible_cpus = 0;    ///< one more than the highest possible CPU number
-  std::uint64_t buffer_bytes = 0;   ///< of each ring; a power of two, at least a page
-  std::optional<std::string> btf;   ///< BTF of the running kernel from a file: raw_tp programs are used then
+  std::vector<unsigned> cpus;      ///< to watch
+  std::size_t possible_cpus = 0;   ///< one more than the highest possible CPU number
+  std::uint64_t buffer_bytes = 0;  ///< of each ring; a power of two, at least a page
+  std::optional<std::string> btf;  ///< BTF of the running kernel from a file: raw_tp programs are used then
 };
 
 /// What could not be told, since loading, on one CPU.

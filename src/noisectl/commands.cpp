@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each command: one request, its answer as it came (--json) or as text.
+#include "noisectl/commands.h"
+
+#include <csignal>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "noisectl/http_client.h"
+#include "noisectl/output.h"
+#include "noisectl/stop_signals.h"
+#include "noisectl/top_screen.h"
+#include "views/lost_line.h"
+#include "views/views.h"
+
+namespace noised::client {
+namespace {
+
+// The daemon answers from a snapshot: what takes this long will not come.
+constexpr std::chrono::seconds kAnswerTime{10};
+
+Status print(std::string text) {
+  if (text.empty() || text.back() != '\n') text += '\n';
+  Output output(stdout);
+  output.write(text);
+  return output.finish();
+}
+
+/// GET `path`, printed as it came or as `parse` and to_text make it.
+template <typename Parse>
+Status show(const Options& options, const char* path, Parse parse) {
+  Result<HttpClient> client = HttpClient::create(options.socket);
+  if (!client) return client.error();
+  Result<std::string> body = client.value().get(path, kAnswerTime);
+  if (!body) return body.error();
+  if (options.json) return print(std::move(body.value()));
+  const auto view = parse(body.value());
+  if (!view) return view.error();
+  return print(views::to_text(view.value()));
+}
+
+Status histogram_of_cpu(const Options& options, unsigned cpu) {
+  Result<HttpClient> client = HttpClient::create(options.socket);
+  if (!client) return client.error();
+  const Result<std::string> body = client.value().get("/v1/histogram", kAnswerTime);
+  if (!body) return body.error();
+  Result<HistogramView> view = views::parse_histogram(body.value());
+  if (!view) return view.error();
+  std::vector<HistogramSeriesView>& series = view.value().series;
+  std::erase_if(series, [cpu](const HistogramSeriesView& each) { return each.cpu != cpu; });
+  if (series.empty())
+    return usage_error(fmt::format("--cpu {}: no histogram of this CPU", cpu),
+                       "'noisectl status' shows the CPUs that are measured");
+  return print(options.json ? views::to_json(view.value()) : views::to_text(view.value()));
+}
+
+/// Prints the lines of a detour stream, up to a number of detours.
+class DetourPrinter {
+ public:
+  explicit DetourPrinter(const Options& options) : options_(options), left_(options.count) {}
+
+  /// False ends the stream.
+  bool line(std::string_view line) {
+    if (line.empty()) return true;
+    const auto lost = views::parse_lost_line(line);
+    Result<std::string> shown = show(line, lost);
+    if (!shown) {
+      problem_ = shown.error();
+      return false;
+    }
+    if (!output_.write(shown.value() + "\n")) return false;
+    // A reader of a live stream wants each line now; a listing of what is kept is one piece.
+    if (options_.follow && !output_.flush()) return false;
+    return lost || !left_ || --*left_ > 0;
+  }
+
+  Status finish() {
+    Status done = output_.finish();
+    return problem_ ? Status(*problem_) : done;
+  }
+
+ private:
+  [[nodiscard]] Result<std::string> show(std::string_view line, std::optional<std::uint64_t> lost) const {
+    if (options_.json) return std::string(line);
+    if (lost) return views::lost_line_text(*lost);
+    const Result<DetourView> detour = views::parse_detour(line);
+    if (!detour) return detour.error();
+    return views::to_text(detour.value());
+  }
+
+  const Options& options_;
+  Output output_{stdout};
+  std::optional<std::uint64_t> left_;
+  std::optional<Error> problem_;
+};
+
+Status detours(const Options& options) {
+  Result<HttpClient> client = HttpClient::create(options.socket);
+  if (!client) return client.error();
+  const StopSignals stop;
+  DetourPrinter printer(options);
+  const std::string path = fmt::format("/v1/detours?follow={}&min_ns={}", options.follow ? 1 : 0, options.min_ns);
+  const Result<StreamEnd> end =
+      client.value().stream(path, options.follow ? std::chrono::seconds{0} : kAnswerTime, stop.fd(),
+                            [&printer](std::string_view line) { return printer.line(line); });
+  if (Status printed = printer.finish(); !printed) return printed;
+  if (!end) return end.error();
+  if (options.follow && end.value() == StreamEnd::finished)
+    return failure("daemon at " + options.socket + " went away", "see its log for the reason");
+  return success();
+}
+
+}  // namespace
+
+Status run(const Options& options) {
+  switch (options.command) {
+    case Command::top:
+      return run_top(options);
+    case Command::report:
+      return show(options, "/v1/report", views::parse_report);
+    case Command::detours:
+      return detours(options);
+    case Command::histogram:
+      if (options.cpu) return histogram_of_cpu(options, *options.cpu);
+      return show(options, "/v1/histogram", views::parse_histogram);
+    case Command::status:
+      return show(options, "/v1/status", views::parse_status);
+  }
+  return failure("unknown command");
+}
+
+Status run_command_line(int argc, const char* const* argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of the write, not a death
+  Result<CommandLine> parsed = parse_command_line(argc, argv);
+  if (!parsed) return parsed.error();
+  if (const auto* answer = std::get_if<Answer>(&parsed.value())) return print(answer->text);
+  return run(std::get<Options>(parsed.value()));
+}
+
+}  // namespace noised::client

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line, by CLI11, with its exceptions turned into values.
+#include "noisectl/options.h"
+
+#include <sys/un.h>
+
+#include <limits>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+#include "base/parse.h"
+
+namespace noised::client {
+namespace {
+
+// Faster updates cost the daemon more than they show: a screen is read a few times a second.
+constexpr std::uint64_t kShortestInterval = 100'000'000;
+
+// Times as the user wrote them; read after the command line is known to be good.
+struct Times {
+  std::string duration;
+  std::string interval;
+  std::string min;
+};
+
+/// A whole number from 0 or 1 up. CLI11 wraps -1 around to the largest number of the type: it is above every limit.
+template <typename Number>
+CLI::Validator number_from(Number least) {
+  constexpr Number kMost = std::numeric_limits<Number>::max() / 2;
+  return CLI::Range(least, kMost).description("");  // the help does not repeat the range of a type
+}
+
+void describe(CLI::App& app, Options& options, Times& times) {
+  app.set_version_flag("--version", "noisectl " NOISED_VERSION);
+  app.add_option("--socket", options.socket, "the daemon's socket")->capture_default_str();
+  app.require_subcommand(1);
+  app.fallthrough();
+  const auto command = [&](const char* name, const char* help, Command which) {
+    CLI::App* sub = app.add_subcommand(name, help);
+    sub->callback([&options, which] { options.command = which; });
+    return sub;
+  };
+  const auto json = [&](CLI::App* sub) { sub->add_flag("--json", options.json, "print JSON"); };
+
+  CLI::App* top = command("top", "live view of who takes the CPUs away", Command::top);
+  top->add_option("--duration", times.duration, "end after this time")->type_name("TIME");
+  top->add_option("--interval", times.interval, "time between two updates (1s)")->type_name("TIME");
+
+  json(command("report", "everything since the daemon started", Command::report));
+
+  CLI::App* detours = command("detours", "the latest detours, one a line", Command::detours);
+  detours->add_flag("--follow", options.follow, "go on as they happen");
+  detours->add_option("--min", times.min, "only those at least this long")->type_name("TIME");
+  detours->add_option("--count", options.count, "end after so many")
+      ->check(number_from<std::uint64_t>(1))
+      ->type_name("N");
+  json(detours);
+
+  CLI::App* histogram = command("histogram", "how long detours and their sources last", Command::histogram);
+  histogram->add_option("--cpu", options.cpu, "only this CPU")->check(number_from<unsigned>(0))->type_name("N");
+  json(histogram);
+
+  json(command("status", "the daemon's own state, and what it cannot see", Command::status));
+}
+
+Status read_time(const char* flag, const std::string& text, std::uint64_t& out) {
+  if (text.empty()) return success();
+  const Result<std::uint64_t> time = parse_time(text);
+  if (!time) return usage_error(std::string(flag) + ": " + time.error().what, time.error().remedy);
+  out = time.value();
+  return success();
+}
+
+Status read_times(const Times& times, Options& options) {
+  if (Status read = read_time("--min", times.min, options.min_ns); !read) return read;
+  if (Status read = read_time("--interval", times.interval, options.interval_ns); !read) return read;
+  if (options.interval_ns < kShortestInterval)
+    return usage_error("--interval " + times.interval + " is too short", "give 100ms or more");
+  if (times.duration.empty()) return success();
+  return read_time("--duration", times.duration, options.duration_ns.emplace());
+}
+
+Status check_socket(const std::string& path) {
+  if (path.empty()) return usage_error("--socket: the path is empty", "give the path of the daemon's socket");
+  if (path.size() >= sizeof(sockaddr_un::sun_path))
+    return usage_error("--socket: the path is longer than 107 bytes", "give a shorter one, such as a symbolic link");
+  return success();
+}
+
+// CLI11 explains some errors over several lines; an error here is one line.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
+  Options options;
+  Times times;
+  CLI::App app("Shows who takes the CPUs away, as the daemon noised sees it.", "noisectl");
+  try {
+    describe(app, options, times);
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {
+    std::ostringstream text;
+    app.exit(asked, text, text);
+    return CommandLine(Answer{text.str()});
+  } catch (const CLI::Error& error) {
+    // CLI11 asks for the command before it complains of what it took for none.
+    const std::vector<std::string> unknown = app.remaining();
+    return usage_error(unknown.empty() ? first_line(error.what()) : "unknown argument '" + unknown.front() + "'",
+                       "see 'noisectl --help'");
+  }
+  if (Status read = read_times(times, options); !read) return read.error();
+  if (Status read = check_socket(options.socket); !read) return read.error();
+  return CommandLine(std::move(options));
+}
+
+}  // namespace noised::client

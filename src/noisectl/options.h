@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <noised/result.h>
+
+namespace noised::client {
+
+enum class Command { top, report, detours, histogram, status };
+
+struct Options {
+  Command command = Command::report;
+  std::string socket = "/run/noised/noised.sock";
+  bool json = false;
+  bool follow = false;                        ///< detours: go on until stopped
+  std::uint64_t min_ns = 0;                   ///< detours: only those at least this long
+  std::optional<std::uint64_t> count;         ///< detours: end after so many
+  std::optional<unsigned> cpu;                ///< histogram: only this CPU
+  std::optional<std::uint64_t> duration_ns;   ///< top: end after this time
+  std::uint64_t interval_ns = 1'000'000'000;  ///< top: time between two updates
+};
+
+/// Text to print in place of running a command: help or version.
+struct Answer {
+  std::string text;
+};
+
+using CommandLine = std::variant<Options, Answer>;
+
+/// Reads the command line; a usage error otherwise.
+Result<CommandLine> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace noised::client

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Handlers. They run on the HTTP thread, read snapshots and the feed, and cannot delay the pipeline.
+#include "service/api.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "views/lost_line.h"
+#include "views/views.h"
+
+namespace noised {
+namespace {
+
+constexpr std::size_t kDetoursPerRead = 64;
+
+// Detours as lines of JSON, from a position of the feed on.
+class DetourStream : public StreamSource {
+ public:
+  DetourStream(const ApiContext& context, bool follow, std::uint64_t min_ns)
+      : context_(context), follow_(follow), min_ns_(min_ns) {
+    const std::uint64_t end = context_.feed.end();
+    until_ = end;
+    next_ = follow ? end : 0;
+  }
+
+  std::size_t read(char* buffer, std::size_t capacity) override {
+    if (at_ == pending_.size()) refill();
+    if (at_ == pending_.size()) return !follow_ && next_ >= until_ ? kEnd : 0;
+    const std::size_t length = std::min(capacity, pending_.size() - at_);
+    std::memcpy(buffer, pending_.data() + at_, length);
+    at_ += length;
+    return length;
+  }
+
+ private:
+  // Until there is a line to send, or nothing left to look at: a filter may pass over many detours.
+  void refill() {
+    pending_.clear();
+    at_ = 0;
+    while (pending_.empty()) {
+      const DetourFeed::Batch batch = context_.feed.read(next_, kDetoursPerRead);
+      if (batch.next == next_ && batch.lost == 0) return;
+      next_ = batch.next;
+      if (batch.lost != 0) pending_ += views::lost_line_json(batch.lost) + "\n";
+      for (const FeedDetour& detour : batch.detours) {
+        if (detour.duration_ns >= min_ns_) pending_ += views::to_json(to_view(detour, context_.sources)) + '\n';
+      }
+      if (!follow_ && next_ >= until_) return;
+    }
+  }
+
+  ApiContext context_;
+  bool follow_;
+  std::uint64_t min_ns_;
+  std::uint64_t until_ = 0;
+  std::uint64_t next_ = 0;
+  std::string pending_;
+  std::size_t at_ = 0;
+};
+
+template <typename Build>
+HttpResponse from_snapshot(const ApiContext& context, Build build) {
+  HttpResponse response;
+  const bool fresh = context.snapshots.read([&](const Snapshot& snapshot) { response.body = build(snapshot) + '\n'; });
+  return fresh ? response : http_error(503, "the pipeline does not answer");
+}
+
+std::string status_json(const ApiContext& context, const Snapshot& snapshot) {
+  StatusView status = context.settings;
+  status.uptime_ns = snapshot.elapsed_ns;
+  status.clock = snapshot.clock;
+  status.lost = snapshot.lost;
+  status.orphan_intervals = snapshot.orphan_intervals;
+  status.programs = snapshot.programs;
+  status.unsupported = context.run.unsupported;
+  return views::to_json(status);
+}
+
+StreamReply open_detours(const ApiContext& context, const HttpRequest& request) {
+  const std::string follow = request.query("follow").value_or("0");
+  if (follow != "0" && follow != "1") return http_error(400, "follow: 0 or 1 expected, not '" + follow + "'");
+  const std::string min = request.query("min_ns").value_or("0");
+  std::uint64_t min_ns = 0;
+  const auto [end, error] = std::from_chars(min.data(), min.data() + min.size(), min_ns);
+  if (error != std::errc{} || end != min.data() + min.size()) {
+    return http_error(400, "min_ns: nanoseconds expected, not '" + min + "'");
+  }
+  return std::make_unique<DetourStream>(context, follow == "1", min_ns);
+}
+
+}  // namespace
+
+std::vector<HttpRoute> make_routes(const ApiContext& context) {
+  const auto plain = [&context](auto build) {
+    return PlainHandler([context, build](const HttpRequest&) {
+      return from_snapshot(context, [&](const Snapshot& snapshot) { return build(context, snapshot); });
+    });
+  };
+  std::vector<HttpRoute> routes;
+  routes.push_back({"/v1/status", plain(status_json)});
+  routes.push_back({"/v1/report", plain([](const ApiContext& c, const Snapshot& snapshot) {
+                      return views::to_json(build_report(snapshot, c.sources, c.run));
+                    })});
+  routes.push_back({"/v1/histogram", plain([](const ApiContext& c, const Snapshot& snapshot) {
+                      return views::to_json(build_histograms(snapshot, c.sources));
+                    })});
+  routes.push_back(
+      {"/v1/detours", StreamHandler([context](const HttpRequest& request) { return open_detours(context, request); })});
+  return routes;
+}
+
+}  // namespace noised

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's HTTP routes: /v1/status, /v1/report, /v1/histogram and the stream /v1/detours.
+#pragma once
+
+#include <noised/views.h>
+
+#include <vector>
+
+#include "pipeline/detour_feed.h"
+#include "pipeline/report_builder.h"
+#include "pipeline/snapshot.h"
+#include "service/http_server.h"
+
+namespace noised {
+
+/// What the routes read; all of it outlives the server.
+struct ApiContext {
+  SnapshotExchange& snapshots;
+  DetourFeed& feed;
+  const SourceTable& sources;
+  const RunDescription& run;
+  const StatusView& settings;  ///< the fields of a status that do not change
+};
+
+std::vector<HttpRoute> make_routes(const ApiContext& context);
+
+}  // namespace noised

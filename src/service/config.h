@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be configured, its built-in defaults, and how noised.conf is read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <noised/result.h>
+
+#include "service/log.h"
+
+namespace noised {
+
+/// Scheduling policy of the measuring threads.
+enum class Policy : std::uint8_t { other, fifo };
+
+struct Config {
+  std::string cpus = "isolated";                   ///< [probe] a CPU list, `isolated` or `nohz_full`
+  std::uint64_t threshold_ns = 200;                ///< [probe] a longer gap is a detour; never 0
+  Policy policy = Policy::other;                   ///< [probe]
+  int priority = 1;                                ///< [probe] 1 to 99; used with Policy::fifo only
+  std::uint64_t buffer_bytes = 2 << 20;            ///< [trace] ring buffer of each CPU; a power of two
+  std::uint64_t drain_interval_ns = 25'000'000;    ///< [trace]
+  std::string socket = "/run/noised/noised.sock";  ///< [service]
+  std::string housekeeping_cpus;                   ///< [service] a CPU list; empty: chosen automatically
+  LogLevel log_level = LogLevel::info;             ///< [log]
+
+  bool operator==(const Config&) const = default;
+};
+
+/// Reads TOML text; what it leaves out keeps its default. Strict: a usage error names FILE:LINE and the remedy.
+Result<Config> parse_config(const std::string& text, const std::string& file);
+
+/// Reads a configuration file; usage error also when it cannot be read.
+Result<Config> read_config(const std::string& path);
+
+}  // namespace noised

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Start, run, stop.
+#include "service/daemon.h"
+
+#include <cpuid.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/parse.h"
+#include "service/api.h"
+#include "service/low_noise.h"
+#include "service/ticker.h"
+
+namespace noised {
+namespace {
+
+// A store takes 5 to 100 ns, an interruption at least 1 us with our own programs in it.
+constexpr std::uint64_t kStoringLimitNs = 1'000;
+constexpr std::uint64_t kWakeIntervalNs = 100'000'000;
+constexpr useconds_t kCalibrationUs = 20'000;
+
+bool on_hypervisor() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  constexpr unsigned kHypervisor = 1U << 31U;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kHypervisor) != 0;
+}
+
+std::string utc_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+}  // namespace
+
+Daemon::Daemon(const Options& options, const Log& log, CpuChoice cpus)
+    : options_(options), log_(log), cpus_(std::move(cpus)) {}
+
+// The server reads what the others own; the probes write to the tracer's maps.
+Daemon::~Daemon() {
+  server_.reset();
+  pipeline_.reset();
+  probes_.clear();
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, const Log& log) {
+  auto allowed = allowed_cpus();
+  if (!allowed) return allowed.error();
+  const Config& config = options.config;
+  auto cpus = choose_cpus(config.cpus, config.housekeeping_cpus, allowed.value());
+  if (!cpus) return cpus.error();
+  std::unique_ptr<Daemon> daemon(new Daemon(options, log, std::move(cpus).value()));
+  if (Status confined = confine_to(daemon->cpus_.housekeeping); !confined) return confined.error();
+  // The order matters: what can fail by a mistake comes first, memory is trimmed before a probe could notice.
+  for (auto step :
+       {&Daemon::listen, &Daemon::start_clock, &Daemon::start_tracer, &Daemon::start_probes, &Daemon::start_server}) {
+    if (Status done = (daemon.get()->*step)(); !done) return done.error();
+  }
+  return daemon;
+}
+
+Status Daemon::listen() {
+  auto socket = UnixSocket::listen(options_.config.socket);
+  if (!socket) return socket.error();
+  socket_ = std::move(socket).value();
+  return success();
+}
+
+Status Daemon::start_clock() {
+  if (Status tsc = check_tsc(); !tsc) {
+    log_.warning("{}", tsc.error().line());
+    run_.unsupported.push_back("invariant clock: " + tsc.error().what);
+  }
+  clock_.add(read_clock_sample());
+  usleep(kCalibrationUs);
+  clock_.add(read_clock_sample());
+  if (clock_.ready()) return success();
+  return failure("the time stamp counter and CLOCK_MONOTONIC do not advance together",
+                 "check the clock source in /sys/devices/system/clocksource");
+}
+
+Status Daemon::start_tracer() {
+  auto possible = possible_cpus();
+  if (!possible) return possible.error();
+  TracerOptions options;
+  options.cpus = cpus_.probe;
+  options.possible_cpus = std::size_t{possible.value().back()} + 1;
+  options.buffer_bytes = options_.config.buffer_bytes;
+  options.btf = options_.btf;
+  auto tracer = Tracer::load(options);
+  if (!tracer) return tracer.error();
+  tracer_ = std::move(tracer).value();
+  Kallsyms symbols = Kallsyms::read();
+  if (symbols.empty()) {
+    run_.unsupported.emplace_back("function names: /proc/kallsyms shows no addresses (sysctl kernel.kptr_restrict)");
+  }
+  names_.emplace(sources_, std::move(symbols));
+  for (const std::string& source : tracer_->unsupported()) {
+    log_.info("unsupported: {}", source);
+    run_.unsupported.push_back(source);
+  }
+  describe();
+  return success();
+}
+
+Status Daemon::start_probes() {
+  trim_heap();
+  if (Status locked = lock_memory(); !locked) log_.warning("{}", locked.error().line());
+  const Config& config = options_.config;
+  for (const unsigned cpu : cpus_.probe) {
+    ProbeOptions options;
+    options.cpu = cpu;
+    options.threshold_ticks = clock_.to_ticks(config.threshold_ns);
+    options.storing_limit_ticks = clock_.to_ticks(std::max(config.threshold_ns, kStoringLimitNs));
+    options.fifo = config.policy == Policy::fifo;
+    options.priority = config.priority;
+    auto probe = Probe::create(options, tracer_->state(cpu));
+    if (!probe) return probe.error();
+    probes_.push_back(std::move(probe).value());
+  }
+  pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, config.threshold_ns,
+                                         on_hypervisor() ? Kind::hypervisor : Kind::hardware);
+  for (auto& probe : probes_) {
+    if (Status begun = probe->begin(); !begun) return begun;
+  }
+  log_.info("measuring CPUs {} from CPUs {}", settings_.probe_cpus, settings_.housekeeping_cpus);
+  return success();
+}
+
+Status Daemon::start_server() {
+  auto server = HttpServer::start(
+      socket_->descriptor(), make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_}), log_);
+  if (!server) return server.error();
+  server_ = std::move(server).value();
+  log_.info("listening on {}", socket_->path());
+  return success();
+}
+
+void Daemon::describe() {
+  utsname system{};
+  uname(&system);
+  run_.host = system.nodename;
+  run_.kernel = system.release;
+  run_.start = utc_now();
+  settings_.version = NOISED_VERSION;
+  settings_.host = run_.host;
+  settings_.kernel = run_.kernel;
+  settings_.pid = static_cast<std::uint64_t>(getpid());
+  settings_.probe_cpus = format_cpu_list(cpus_.probe);
+  settings_.housekeeping_cpus = format_cpu_list(cpus_.housekeeping);
+  settings_.policy = options_.config.policy == Policy::fifo ? "fifo" : "other";
+  settings_.threshold_ns = options_.config.threshold_ns;
+  settings_.buffer_bytes = options_.config.buffer_bytes;
+  settings_.drain_interval_ns = options_.config.drain_interval_ns;
+}
+
+Status Daemon::run() {
+  auto ticker = Ticker::create(options_.config.drain_interval_ns, options_.duration_ns);
+  if (!ticker) return ticker.error();
+  std::uint64_t next_wake_ns = 0;
+  while (true) {
+    auto tick = ticker.value().wait();
+    if (!tick) return tick.error();
+    if (tick.value().end) return success();
+    pipeline_->drain();
+    if (tick.value().now_ns >= next_wake_ns) {
+      next_wake_ns = tick.value().now_ns + kWakeIntervalNs;
+      server_->wake();
+    }
+  }
+}
+
+Report Daemon::finish() {
+  for (auto& probe : probes_) probe->end();
+  pipeline_->finish();
+  Snapshot snapshot;
+  pipeline_->fill(snapshot);
+  return build_report(snapshot, sources_, run_);
+}
+
+}  // namespace noised

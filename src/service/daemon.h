@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon: everything that runs, in the order in which it starts.
+#pragma once
+
+#include <noised/result.h>
+#include <noised/views.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/cpus.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/report_builder.h"
+#include "service/http_server.h"
+#include "service/log.h"
+#include "service/options.h"
+#include "service/unix_socket.h"
+
+namespace noised {
+
+class Daemon {
+ public:
+  /// Chooses CPUs, listens, loads, attaches and starts measuring; signals are blocked from here on. Whatever fails,
+  /// nothing is left behind.
+  static Result<std::unique_ptr<Daemon>> start(const Options& options, const Log& log);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  /// Measures until the duration is over or SIGINT or SIGTERM comes.
+  Status run();
+  /// Ends the measurement and gives the report of all of it.
+  Report finish();
+
+ private:
+  Daemon(const Options& options, const Log& log, CpuChoice cpus);
+  Status listen();
+  Status start_clock();
+  Status start_tracer();
+  Status start_probes();
+  Status start_server();
+  void describe();
+
+  const Options& options_;
+  const Log& log_;
+  CpuChoice cpus_;
+  SourceTable sources_;
+  RunDescription run_;
+  StatusView settings_;
+  ClockMap clock_;
+  std::optional<UnixSocket> socket_;
+  std::unique_ptr<Tracer> tracer_;
+  std::optional<Names> names_;
+  std::vector<std::unique_ptr<Probe>> probes_;  // before the tracer goes: their state is in its maps
+  std::unique_ptr<Pipeline> pipeline_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+}  // namespace noised

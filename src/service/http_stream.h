@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Responses without end: how a stream waits for data without a thread, a timer or a busy loop.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+struct MHD_Connection;
+struct MHD_Response;
+
+namespace noised {
+
+/// Where the bytes of a stream come from. Read on the HTTP thread only.
+class StreamSource {
+ public:
+  /// What read() returns when there will never be more.
+  static constexpr std::size_t kEnd = SIZE_MAX;
+
+  StreamSource() = default;
+  StreamSource(const StreamSource&) = delete;
+  StreamSource& operator=(const StreamSource&) = delete;
+  virtual ~StreamSource() = default;
+
+  /// Copies up to `capacity` bytes; 0 for nothing now (asked again after the next wake), kEnd for the end. Must not
+  /// block: every other client waits meanwhile.
+  virtual std::size_t read(char* buffer, std::size_t capacity) = 0;
+};
+
+/// All open streams of a server. A stream with nothing to send is suspended: out of the server's epoll set, at no cost
+/// until wake().
+class HttpStreams {
+ public:
+  /// Streams served at once; below the server's connection limit, so that there is always room for plain requests.
+  static constexpr unsigned kLimit = 32;
+
+  HttpStreams();
+
+  /// A response that pulls from the source, or null when there are already kLimit streams or memory is short.
+  MHD_Response* open(MHD_Connection* connection, std::unique_ptr<StreamSource> source);
+
+  /// Resumes suspended streams; any thread. One relaxed load when there are no streams.
+  void wake() {
+    if (open_.load(std::memory_order_relaxed) != 0) resume_all();
+  }
+
+  /// Ends all streams, and waits up to 100 ms for their clients to be told.
+  void stop();
+
+ private:
+  class Stream;
+
+  void resume_all();
+
+  std::atomic<unsigned> open_{0};
+  std::atomic<std::uint64_t> wakes_{0};
+  std::mutex mutex_;                        // of what follows; held for list operations only
+  std::vector<MHD_Connection*> suspended_;  // each exactly once; MHD keeps a suspended connection alive
+  bool stopping_ = false;
+};
+
+}  // namespace noised

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeping this process from disturbing its own probe threads, with which it shares an address space.
+#pragma once
+
+#include <noised/result.h>
+
+#include <vector>
+
+namespace noised {
+
+/// Makes malloc keep what it has and use one heap: giving memory back (munmap, madvise, a shrinking heap) would
+/// interrupt every CPU that runs a thread of this process, to flush its TLB. To be called before the first thread.
+void keep_heap();
+
+/// Gives back what start-up left over, while no probe runs yet.
+void trim_heap();
+
+/// Locks all memory, present and future, as it is touched: a page fault in the loop would be noise of our own.
+Status lock_memory();
+
+/// Confines this thread, and those that it creates from now on, to these CPUs.
+Status confine_to(const std::vector<unsigned>& cpus);
+
+}  // namespace noised

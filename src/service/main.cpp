@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// noised: the daemon.
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "service/daemon.h"
+#include "service/low_noise.h"
+#include "service/ticker.h"
+#include "views/views.h"
+
+namespace {
+
+int fail(const noised::Error& error) {
+  fmt::print(stderr, "noised: {}\n", error.line());
+  return static_cast<int>(error.code);
+}
+
+int print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  return fail(noised::failure("writing to standard output failed"));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  noised::keep_heap();
+  const auto options = noised::parse_options(argc, argv);
+  if (!options) return fail(options.error());
+  if (options.value().output) return print(*options.value().output);
+  const noised::Log log(options.value().config.log_level);
+  noised::block_stop_signals();
+
+  auto daemon = noised::Daemon::start(options.value(), log);
+  if (!daemon) return fail(daemon.error());
+  if (noised::Status ran = daemon.value()->run(); !ran) return fail(ran.error());
+  const noised::Report report = daemon.value()->finish();
+  daemon.value().reset();
+  if (!options.value().report) return 0;
+  const bool json = *options.value().report == noised::ReportFormat::json;
+  return print(json ? noised::views::to_json(report) + "\n" : noised::views::to_text(report));
+}

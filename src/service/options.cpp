@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags are collected as text first: which file they override is only known once all of them are read.
+#include "service/options.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/parse.h"
+#include "base/quote.h"
+#include "service/settings.h"
+
+namespace noised {
+
+namespace {
+
+// A flag that overrides a key.
+struct Override {
+  const char* flag;
+  const char* section;
+  const char* key;
+  const char* type;
+  const char* help;
+};
+constexpr std::array kOverrides = {
+    Override{"--cpus", "probe", "cpus", "LIST", "CPUs to probe: a list such as 1-3,5, or isolated or nohz_full"},
+    Override{"--threshold", "probe", "threshold", "TIME", "a longer gap is a detour, such as 200ns"},
+    Override{"--policy", "probe", "policy", "other|fifo", "scheduling policy of the measuring threads"},
+    Override{"--priority", "probe", "priority", "N", "their priority with fifo, 1 to 99"},
+    Override{"--socket", "service", "socket", "PATH", "Unix socket that noisectl talks to"},
+    Override{"--log-level", "log", "level", "L", "debug, info, warning or error"},
+};
+
+// The command line as written.
+struct Written {
+  std::optional<std::string> config;
+  bool check_config = false;
+  bool version = false;
+  std::array<std::optional<std::string>, kOverrides.size()> overrides;
+  std::optional<std::string> btf;
+  std::optional<std::string> duration;
+  std::optional<std::string> report;
+};
+
+void declare(CLI::App& app, Written& written) {
+  app.set_help_flag("-h,--help", "print this and exit");
+  app.add_option("--config", written.config, "configuration file (default: /etc/noised/noised.conf if it exists)")
+      ->type_name("FILE");
+  app.add_flag("--check-config", written.check_config, "check the configuration and exit");
+  for (std::size_t i = 0; i < kOverrides.size(); ++i) {
+    app.add_option(kOverrides[i].flag, written.overrides[i], kOverrides[i].help)->type_name(kOverrides[i].type);
+  }
+  app.add_option("--btf", written.btf, "BTF of the running kernel (default: the kernel's own)")->type_name("FILE");
+  app.add_option("--duration", written.duration, "measure for this long, then exit, such as 10s")->type_name("TIME");
+  app.add_option("--report", written.report, "with --duration: print the report on standard output")
+      ->type_name("text|json");
+  app.add_flag("--version", written.version, "print the version and exit");
+  app.footer(
+      "Example: what stole time from CPU 1 within ten seconds?\n"
+      "  noised --cpus 1 --duration 10s --report text\n");
+}
+
+Status read_file_settings(const Written& written, const std::string& default_config, Options& options) {
+  if (written.config) {
+    options.config_file = *written.config;
+  } else if (::access(default_config.c_str(), F_OK) == 0) {
+    options.config_file = default_config;
+  } else {
+    return success();
+  }
+  auto config = read_config(options.config_file);
+  if (!config) return config.error();
+  options.config = std::move(config).value();
+  return success();
+}
+
+Status apply_overrides(const Written& written, Config& config) {
+  for (std::size_t i = 0; i < kOverrides.size(); ++i) {
+    if (!written.overrides[i]) continue;
+    const Setting* const setting = find_setting(kOverrides[i].section, kOverrides[i].key);
+    assert(setting != nullptr);
+    if (auto applied = setting->apply(config, *written.overrides[i]); !applied) {
+      return usage_error(std::string(kOverrides[i].flag) + ": " + applied.error().what, applied.error().remedy);
+    }
+  }
+  return success();
+}
+
+Status apply_run(const Written& written, Options& options) {
+  if (written.duration) {
+    const auto duration = parse_time(*written.duration);
+    if (!duration) return usage_error("--duration: " + duration.error().what, duration.error().remedy);
+    if (duration.value() == 0)
+      return usage_error("--duration: measuring for no time shows nothing", "write such as 10s");
+    options.duration_ns = duration.value();
+  }
+  if (written.report) {
+    if (*written.report != "text" && *written.report != "json") {
+      return usage_error("--report: unknown format " + in_quotes(*written.report), "write text or json");
+    }
+    if (!options.duration_ns) {
+      return usage_error("--report: needs --duration", "say how long to measure, such as --duration 10s");
+    }
+    options.report = *written.report == "json" ? ReportFormat::json : ReportFormat::text;
+  }
+  options.btf = written.btf;
+  return success();
+}
+
+Result<Options> resolve(const Written& written, const std::string& default_config) {
+  Options options;
+  if (auto read = read_file_settings(written, default_config, options); !read) return read.error();
+  if (auto applied = apply_overrides(written, options.config); !applied) return applied.error();
+  if (auto applied = apply_run(written, options); !applied) return applied.error();
+  if (written.check_config) {
+    options.output = options.config_file.empty() ? "no " + default_config + ", built-in defaults: good\n"
+                                                 : options.config_file + ": good\n";
+  }
+  return options;
+}
+
+// An error quotes what was written, and is one line.
+Status check_printable(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    for (const char* c = argv[i]; *c != '\0'; ++c) {
+      if (static_cast<unsigned char>(*c) >= 0x20 && *c != 0x7f) continue;
+      return usage_error("argument " + in_quotes(argv[i]) + " has a control character", "leave it out");
+    }
+  }
+  return success();
+}
+
+Options print_only(std::string text) {
+  Options options;
+  options.output = std::move(text);
+  return options;
+}
+
+}  // namespace
+
+Result<Options> parse_options(int argc, const char* const* argv, const std::string& default_config) {
+  if (auto printable = check_printable(argc, argv); !printable) return printable.error();
+  CLI::App app("noised watches CPUs and names what takes time away from them.", "noised");
+  Written written;
+  try {
+    declare(app, written);
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    return print_only(app.help());
+  } catch (const CLI::Error& error) {
+    return usage_error(error.what(), "noised --help lists what can be given");
+  }
+  if (written.version) return print_only("noised " NOISED_VERSION "\n");
+  return resolve(written, default_config);
+}
+
+}  // namespace noised

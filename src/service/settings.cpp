@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of settings and the range of each.
+#include "service/settings.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/cpus.h"
+#include "base/parse.h"
+#include "base/quote.h"
+#include "service/unix_socket.h"
+
+namespace noised {
+
+namespace {
+
+constexpr std::uint64_t kMillisecond = 1'000'000;
+constexpr std::uint64_t kKibibyte = 1024;
+
+Status set_cpus(Config& config, const std::string& value) {
+  if (auto good = check_cpu_choice(value); !good) return good;
+  config.cpus = value;
+  return success();
+}
+
+Status set_threshold(Config& config, const std::string& value) {
+  const auto time = parse_time(value);
+  if (!time) return time.error();
+  if (time.value() == 0) {
+    return usage_error("threshold " + in_quotes(value) + " would make every turn of the loop a detour",
+                       "write a time above the loop's own 10 to 20ns, such as 200ns");
+  }
+  config.threshold_ns = time.value();
+  return success();
+}
+
+Status set_policy(Config& config, const std::string& value) {
+  if (value != "other" && value != "fifo") {
+    return usage_error("unknown policy " + in_quotes(value), "write other or fifo");
+  }
+  config.policy = value == "fifo" ? Policy::fifo : Policy::other;
+  return success();
+}
+
+Status set_priority(Config& config, const std::string& value) {
+  int priority = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, priority);
+  if (error != std::errc{} || stop != end || priority < 1 || priority > 99) {
+    return usage_error("priority " + in_quotes(value) + " is not between 1 and 99",
+                       "write a whole number from 1 to 99");
+  }
+  config.priority = priority;
+  return success();
+}
+
+Status set_buffer_size(Config& config, const std::string& value) {
+  const auto size = parse_size(value);
+  if (!size) return size.error();
+  // The kernel takes only powers of two. 64 KiB hold about 1600 records; BPF rings end at 2 GiB, where none is useful.
+  if (!std::has_single_bit(size.value()) || size.value() < 64 * kKibibyte ||
+      size.value() > kKibibyte * kKibibyte * kKibibyte) {
+    return usage_error("buffer_size " + in_quotes(value) + " is not a power of two between 64KiB and 1GiB",
+                       "write such as 2MiB");
+  }
+  config.buffer_bytes = size.value();
+  return success();
+}
+
+Status set_drain_interval(Config& config, const std::string& value) {
+  const auto time = parse_time(value);
+  if (!time) return time.error();
+  if (time.value() < kMillisecond || time.value() > 1000 * kMillisecond) {
+    return usage_error("drain_interval " + in_quotes(value) + " is not between 1ms and 1s", "write such as 25ms");
+  }
+  config.drain_interval_ns = time.value();
+  return success();
+}
+
+Status set_socket(Config& config, const std::string& value) {
+  if (auto good = check_socket_path(value); !good) return good;
+  config.socket = value;
+  return success();
+}
+
+Status set_housekeeping_cpus(Config& config, const std::string& value) {
+  if (const auto cpus = parse_cpu_list(value); !cpus) return cpus.error();
+  config.housekeeping_cpus = value;
+  return success();
+}
+
+Status set_log_level(Config& config, const std::string& value) {
+  const auto level = parse_log_level(value);
+  if (!level) return usage_error("unknown log level " + in_quotes(value), "write debug, info, warning or error");
+  config.log_level = *level;
+  return success();
+}
+
+constexpr std::array kSettings = {
+    Setting{"probe", "cpus", false, set_cpus},
+    Setting{"probe", "threshold", false, set_threshold},
+    Setting{"probe", "policy", false, set_policy},
+    Setting{"probe", "priority", true, set_priority},
+    Setting{"trace", "buffer_size", false, set_buffer_size},
+    Setting{"trace", "drain_interval", false, set_drain_interval},
+    Setting{"service", "socket", false, set_socket},
+    Setting{"service", "housekeeping_cpus", false, set_housekeeping_cpus},
+    Setting{"log", "level", false, set_log_level},
+};
+
+}  // namespace
+
+std::span<const Setting> settings() { return kSettings; }
+
+const Setting* find_setting(std::string_view section, std::string_view key) {
+  for (const Setting& setting : kSettings) {
+    if (setting.section == section && setting.key == key) return &setting;
+  }
+  return nullptr;
+}
+
+}  // namespace noised

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// timerfd and signalfd. The timer is armed by a thread that runs on a housekeeping CPU, and expires there.
+#include "service/ticker.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace noised {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+std::uint64_t monotonic_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+timespec to_timespec(std::uint64_t ns) { return {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)}; }
+
+}  // namespace
+
+void block_stop_signals() {
+  sigset_t set = stop_signals();
+  sigaddset(&set, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+Result<Ticker> Ticker::create(std::uint64_t interval_ns, std::optional<std::uint64_t> duration_ns) {
+  Ticker ticker;
+  const sigset_t set = stop_signals();
+  ticker.timer_ = Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  ticker.signals_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  const itimerspec every{to_timespec(interval_ns), to_timespec(interval_ns)};
+  if (!ticker.timer_ || !ticker.signals_ || timerfd_settime(ticker.timer_.get(), 0, &every, nullptr) != 0) {
+    return failure(fmt::format("timerfd or signalfd: {}", std::strerror(errno)));
+  }
+  if (duration_ns) ticker.end_ns_ = monotonic_ns() + *duration_ns;
+  return ticker;
+}
+
+Result<Tick> Ticker::wait() {
+  std::array<pollfd, 2> waiting{{{timer_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+  int timeout_ms = -1;
+  const std::uint64_t before_ns = monotonic_ns();
+  if (end_ns_)
+    timeout_ms = before_ns >= *end_ns_
+                     ? 0
+                     : static_cast<int>(std::min<std::uint64_t>((*end_ns_ - before_ns) / 1'000'000, 1'000'000)) + 1;
+  if (poll(waiting.data(), waiting.size(), timeout_ms) < 0 && errno != EINTR) {
+    return failure(fmt::format("poll: {}", std::strerror(errno)));
+  }
+  std::uint64_t expirations = 0;
+  if ((waiting[0].revents & POLLIN) != 0 && read(timer_.get(), &expirations, sizeof(expirations)) < 0 &&
+      errno != EAGAIN) {
+    return failure(fmt::format("read from timerfd: {}", std::strerror(errno)));
+  }
+  Tick tick;
+  tick.now_ns = monotonic_ns();
+  tick.end = (waiting[1].revents & POLLIN) != 0 || (end_ns_ && tick.now_ns >= *end_ns_);
+  return tick;
+}
+
+}  // namespace noised

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// One detour as one line: JSON for programs, and a sum of causes for people.
+#include <fmt/format.h>
+
+#include "views/format.h"
+#include "views/json_fields.h"
+#include "views/views.h"
+
+namespace noised::views {
+namespace {
+
+Json entry_json(const DetourEntryView& entry) {
+  Json json{{"kind", entry.kind}, {"name", entry.name}, {"self_ns", entry.self_ns}, {"depth", entry.depth}};
+  for (const auto& [key, value] : entry.detail) json["detail"][key] = value;
+  return json;
+}
+
+void read_entry(const Fields& fields, DetourEntryView& entry) {
+  fields.read("kind", entry.kind);
+  fields.read("name", entry.name);
+  fields.read("self_ns", entry.self_ns);
+  fields.read("depth", entry.depth);
+  const Json* detail = fields.optional("detail");
+  if (detail == nullptr) return;
+  if (!detail->is_object()) return fields.fail("detail", "not an object");
+  for (const auto& [key, value] : detail->items()) {
+    if (!value.is_string()) return fields.fail("detail." + key, "not a string");
+    entry.detail.emplace_back(key, value.get<std::string>());
+  }
+}
+
+void read_detour(const Fields& fields, DetourView& detour) {
+  fields.read("cpu", detour.cpu);
+  fields.read("start_ns", detour.start_ns);
+  fields.read("duration_ns", detour.duration_ns);
+  fields.read("incomplete", detour.incomplete);
+  fields.each("entries", [&](const Fields& item) { read_entry(item, detour.entries.emplace_back()); });
+  fields.read("overhead_ns", detour.overhead_ns);
+}
+
+// A vector's name says what it is; a gap outside every interval has only its kind.
+std::string label(const DetourEntryView& entry) {
+  if (entry.name.empty() || entry.name == entry.kind) return printable(entry.kind);
+  if (entry.kind == "vector") return printable(entry.name);
+  return printable(entry.kind + " " + entry.name);
+}
+
+std::string detail_text(const DetourEntryView& entry) {
+  std::string text;
+  for (const auto& [key, value] : entry.detail)
+    text += (text.empty() ? "" : ", ") + printable(value == "true" ? key : key + " " + value);
+  return text.empty() ? text : " (" + text + ")";
+}
+
+// As many '>' as frames around the entry, so that two callbacks of one softirq read differently from nested ones.
+std::string separator(bool first, unsigned depth) {
+  if (depth > 0) return (first ? "" : " ") + std::string(depth, '>') + " ";
+  return first ? "" : " + ";
+}
+
+}  // namespace
+
+std::string to_json(const DetourView& detour) {
+  Json entries = Json::array();
+  for (const DetourEntryView& entry : detour.entries) entries.push_back(entry_json(entry));
+  return dump(Json{{"cpu", detour.cpu},
+                   {"start_ns", detour.start_ns},
+                   {"duration_ns", detour.duration_ns},
+                   {"incomplete", detour.incomplete},
+                   {"entries", std::move(entries)},
+                   {"overhead_ns", detour.overhead_ns}});
+}
+
+Result<DetourView> parse_detour(std::string_view json) { return parse_as<DetourView>(json, "detour", read_detour); }
+
+std::string to_text(const DetourView& detour) {
+  std::string text = fmt::format("cpu {}  {}.{:06} s  {:>7}  ", detour.cpu, detour.start_ns / 1'000'000'000,
+                                 detour.start_ns % 1'000'000'000 / 1000, format_duration(detour.duration_ns));
+  bool first = true;
+  for (const DetourEntryView& entry : detour.entries) {
+    text += separator(first, entry.depth) + label(entry) + detail_text(entry) + " " + format_duration(entry.self_ns);
+    first = false;
+  }
+  if (detour.overhead_ns > 0 || first) text += separator(first, 0) + "overhead " + format_duration(detour.overhead_ns);
+  if (detour.incomplete) text += "  INCOMPLETE";
+  return text;
+}
+
+}  // namespace noised::views

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts that the report and the status share: clock and lost counters.
+#pragma once
+
+#include <string>
+
+#include <noised/report.h>
+
+#include "views/json_fields.h"
+
+namespace noised::views {
+
+/// The clock as a JSON object; containment is null before the first interval.
+Json clock_json(const ReportClock& clock);
+/// The lost counters as a JSON object.
+Json lost_json(const ReportLost& lost);
+
+/// Reads what clock_json wrote.
+void read_clock(const Fields& fields, ReportClock& clock);
+/// Reads what lost_json wrote.
+void read_lost(const Fields& fields, ReportLost& lost);
+
+/// True if any counter is above zero.
+bool anything_lost(const ReportLost& lost);
+/// The lost counters as text: "nothing lost", or each counter with its number.
+std::string lost_text(const ReportLost& lost);
+/// "clock tsc, uncertainty 25 ns, containment 99.99%".
+std::string clock_text(const ReportClock& clock);
+/// What could not be attached, one a line, each line ended; says so when there is nothing.
+std::string unsupported_text(const std::vector<std::string>& unsupported);
+
+}  // namespace noised::views

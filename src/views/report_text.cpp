@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report for people: who took the CPU away, for how long, and what is not known.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "views/format.h"
+#include "views/json_parts.h"
+#include "views/table.h"
+#include "views/views.h"
+
+namespace noised::views {
+namespace {
+
+using Align = Table::Align;
+
+constexpr std::size_t kCombinationsShown = 15;
+
+std::string header(const Report& report) {
+  return fmt::format("noised on {}, kernel {}, from {}, for {}\n{}\n", printable(report.host), printable(report.kernel),
+                     printable(report.start), format_duration(report.elapsed_ns), clock_text(report.clock));
+}
+
+std::string ledger(const Report& report) {
+  Table table({{"CPU", Align::right},
+               {"mode", Align::left},
+               {"observed", Align::right},
+               {"detours", Align::right},
+               {"stolen", Align::right},
+               {"share", Align::right},
+               {"max", Align::right},
+               {"explained", Align::right},
+               {"overhead", Align::right},
+               {"hypervisor", Align::right},
+               {"hardware", Align::right},
+               {"unexplained", Align::right}});
+  for (const ReportCpu& cpu : report.cpus)
+    table.add({std::to_string(cpu.cpu), printable(cpu.mode), format_duration(cpu.observed_ns),
+               std::to_string(cpu.detours), format_duration(cpu.detour_ns),
+               format_share(ratio(cpu.detour_ns, cpu.observed_ns)), format_duration(cpu.max_detour_ns),
+               format_duration(cpu.explained_ns), format_duration(cpu.overhead_ns), format_duration(cpu.hypervisor_ns),
+               format_duration(cpu.hardware_ns), format_duration(cpu.unexplained_ns)});
+  return "\nstolen time by CPU (share: of the time observed)\n" + table.text();
+}
+
+std::uint64_t observed_ns(const Report& report, unsigned cpu) {
+  const auto found =
+      std::find_if(report.cpus.begin(), report.cpus.end(), [cpu](const ReportCpu& each) { return each.cpu == cpu; });
+  return found == report.cpus.end() ? 0 : found->observed_ns;
+}
+
+std::string sources(const Report& report) {
+  if (report.sources.empty()) return "\nno source took any time\n";
+  Table table({{"CPU", Align::right},
+               {"category", Align::left},
+               {"source", Align::left},
+               {"count", Align::right},
+               {"per second", Align::right},
+               {"total", Align::right},
+               {"min", Align::right},
+               {"mean", Align::right},
+               {"max", Align::right},
+               {"stddev", Align::right},
+               {"share", Align::right}});
+  for (const ReportSource& source : report.sources)
+    table.add({std::to_string(source.cpu), printable(source.category), printable(source.kind + ":" + source.name),
+               std::to_string(source.count), format_rate(source.count, observed_ns(report, source.cpu)),
+               format_duration(source.total_ns), format_duration(source.min_ns), format_duration(source.mean_ns),
+               format_duration(source.max_ns), format_duration(source.stddev_ns), format_share(source.share)});
+  return "\nsources by stolen time (share: of the CPU's stolen time)\n" + table.text();
+}
+
+std::string combinations(const Report& report) {
+  if (report.combinations.empty()) return "";
+  const std::size_t shown = std::min(kCombinationsShown, report.combinations.size());
+  Table table({{"count", Align::right}, {"total", Align::right}, {"max", Align::right}, {"together", Align::left}});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ReportCombination& combination = report.combinations[i];
+    table.add({std::to_string(combination.count), format_duration(combination.total_ns),
+               format_duration(combination.max_ns),
+               printable(fmt::format("{}", fmt::join(combination.sources, " + ")))});
+  }
+  return fmt::format("\ndetours by what happened in them ({} of {})\n{}", shown, report.combinations.size(),
+                     table.text());
+}
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+  return header(report) + ledger(report) + sources(report) + combinations(report) +
+         fmt::format("\nlost: {}\n", lost_text(report.lost)) + unsupported_text(report.unsupported);
+}
+
+}  // namespace noised::views

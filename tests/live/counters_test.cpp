@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// What noised counts on a CPU is what the kernel itself counts there.
+#include <catch2/catch_test_macros.hpp>
+#include <thread>
+#include <vector>
+
+#include "kernel_counters.h"
+#include "loads.h"
+#include "measurement.h"
+
+using namespace noised;
+using namespace noised::live;
+
+namespace {
+
+// The kernel's counters around both edges of the measurement: what happened between the inner ones must have been
+// seen, and nothing can have been seen that is not between the outer ones. No tolerance is needed.
+struct Window {
+  KernelCounters before_begin, after_begin, before_end, after_end;
+};
+
+using Table = std::map<std::string, std::uint64_t> KernelCounters::*;
+
+void check(const Window& window, Table table, const std::string& label, std::uint64_t counted, std::uint64_t orphans) {
+  const auto value = [&](const KernelCounters& counters) {
+    const auto found = (counters.*table).find(label);
+    return found == (counters.*table).end() ? 0 : found->second;
+  };
+  const std::uint64_t least = value(window.before_end) - value(window.after_begin);
+  const std::uint64_t most = value(window.after_end) - value(window.before_begin);
+  INFO(label << ": kernel " << least << " to " << most << ", noised " << counted << ", outside detours " << orphans);
+  CHECK(counted + orphans >= least);
+  CHECK(counted <= most);
+  // The edges are short, or the comparison says nothing.
+  CHECK(most - least <= 20 + least / 10);
+}
+
+struct Outcome {
+  Report report;
+  Window window;
+  std::uint64_t orphans = 0;
+};
+
+Outcome measure(unsigned cpu, std::uint64_t milliseconds, const std::function<void()>& load) {
+  Outcome outcome;
+  Measurement measurement(cpu);
+  outcome.window.before_begin = read_kernel_counters(cpu);
+  measurement.begin();
+  outcome.window.after_begin = read_kernel_counters(cpu);
+  measurement.run(milliseconds, load);
+  outcome.window.before_end = read_kernel_counters(cpu);
+  measurement.end();
+  outcome.window.after_end = read_kernel_counters(cpu);
+  outcome.report = measurement.report();
+  outcome.orphans = measurement.orphans();
+  return outcome;
+}
+
+void check_all(const Outcome& outcome) {
+  const Report& report = outcome.report;
+  const auto vector = [&](const char* name) { return seen(report, "vector", name).count; };
+  check(outcome.window, &KernelCounters::interrupts, "LOC", vector("local_timer"), outcome.orphans);
+  check(outcome.window, &KernelCounters::interrupts, "RES", vector("reschedule"), outcome.orphans);
+  check(outcome.window, &KernelCounters::interrupts, "IWI", vector("irq_work"), outcome.orphans);
+  // CAL counts both vectors; TLB shootdowns are among them, and counted again in TLB.
+  check(outcome.window, &KernelCounters::interrupts, "CAL", vector("call_function") + vector("call_function_single"),
+        outcome.orphans);
+  for (const auto& [name, unused] : outcome.window.after_end.softirqs) {
+    check(outcome.window, &KernelCounters::softirqs, name, seen(report, "softirq", name).count, outcome.orphans);
+  }
+  for (const ReportSource& source : report.sources) {
+    if (source.kind != "irq" || source.name.find(':') != std::string::npos) continue;
+    check(outcome.window, &KernelCounters::interrupts, source.name, source.count, outcome.orphans);
+  }
+  CHECK(report.lost.events == 0);
+  CHECK(report.lost.detours == 0);
+  CHECK(report.lost.unpaired == 0);
+  CHECK(report.lost.missed_runs == 0);
+  REQUIRE(report.clock.containment.has_value());
+  CHECK(*report.clock.containment >= 0.999);
+}
+
+constexpr std::uint64_t kMilliseconds = 3000;
+
+}  // namespace
+
+TEST_CASE("counters: idle") {
+  const Outcome outcome = measure(probed_cpu(), kMilliseconds, {});
+  check_all(outcome);
+  CHECK(seen(outcome.report, "vector", "local_timer").count > 0);
+}
+
+TEST_CASE("counters: disk writes") {
+  const Outcome outcome = measure(probed_cpu(), kMilliseconds, [] { write_to_disk(kMilliseconds - 200); });
+  check_all(outcome);
+}
+
+TEST_CASE("counters: loopback traffic on the probed CPU") {
+  const unsigned cpu = probed_cpu();
+  const Outcome outcome = measure(cpu, kMilliseconds, [cpu] { talk_over_loopback(cpu, kMilliseconds - 200); });
+  check_all(outcome);
+  CHECK(seen(outcome.report, "softirq", "NET_RX").count > 100);
+}
+
+TEST_CASE("counters: memory unmapped by another thread of the process") {
+  const Outcome outcome = measure(probed_cpu(), kMilliseconds, [] { unmap_shared_memory(kMilliseconds - 200); });
+  check_all(outcome);
+  const std::uint64_t calls = seen(outcome.report, "vector", "call_function").count +
+                              seen(outcome.report, "vector", "call_function_single").count;
+  CHECK(calls > 100);
+}
+
+TEST_CASE("counters: timers on the probed CPU") {
+  const unsigned cpu = probed_cpu();
+  const Outcome outcome = measure(cpu, kMilliseconds, [cpu] { sleep_on(cpu, kMilliseconds - 200); });
+  check_all(outcome);
+  CHECK(seen(outcome.report, "hrtimer", "hrtimer_wakeup").count > 300);
+}
+
+TEST_CASE("counters: wakeups from another CPU") {
+  const unsigned cpu = probed_cpu();
+  const Outcome outcome = measure(cpu, kMilliseconds, [cpu] { wake_on(cpu, kMilliseconds - 200); });
+  check_all(outcome);
+}
+
+TEST_CASE("counters: everything at once, by raw tracepoints") {
+  const unsigned cpu = probed_cpu();
+  const auto load = [cpu] {
+    const std::uint64_t time = kMilliseconds - 200;
+    std::vector<std::jthread> threads;
+    threads.emplace_back([time] { write_to_disk(time); });
+    threads.emplace_back([=] { talk_over_loopback(cpu, time); });
+    threads.emplace_back([time] { unmap_shared_memory(time); });
+    threads.emplace_back([=] { sleep_on(cpu, time); });
+    threads.emplace_back([=] { wake_on(cpu, time); });
+  };
+  check_all(measure(cpu, kMilliseconds, load));
+}

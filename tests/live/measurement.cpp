@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running the pipeline inside a test.
+#include "measurement.h"
+
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <thread>
+
+#include "base/cpus.h"
+#include "pipeline/report_builder.h"
+#include "service/low_noise.h"
+
+namespace noised::live {
+namespace {
+
+constexpr std::chrono::milliseconds kDrainInterval{25};
+
+std::vector<unsigned> all_but(unsigned cpu) {
+  std::vector<unsigned> others;
+  for (const unsigned online : online_cpus().value()) {
+    if (online != cpu) others.push_back(online);
+  }
+  return others;
+}
+
+}  // namespace
+
+unsigned probed_cpu() {
+  if (geteuid() != 0) SKIP("loading BPF programs needs root");
+  if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) SKIP("this kernel has no BTF");
+  const std::vector<unsigned> online = online_cpus().value();
+  if (online.size() < 2) SKIP("one CPU only: none is left for housekeeping");
+  return online.back();
+}
+
+Measurement::Measurement(unsigned cpu, const MeasurementOptions& options) : cpu_(cpu), quiet_(cpu) {
+  keep_heap();
+  REQUIRE(confine_to(all_but(cpu)).ok());
+  clock_.add(read_clock_sample());
+  rest(20);
+  REQUIRE(clock_.add(read_clock_sample()));
+  TracerOptions tracer_options;
+  tracer_options.cpus = {cpu};
+  tracer_options.possible_cpus = possible_cpus().value().back() + 1U;
+  tracer_options.buffer_bytes = std::uint64_t{2} << 20U;
+  tracer_options.btf = options.btf;
+  auto tracer = Tracer::load(tracer_options);
+  if (!tracer) FAIL(tracer.error().line());
+  tracer_ = std::move(tracer).value();
+  names_.emplace(sources_, Kallsyms::read());
+  ProbeOptions probe_options;
+  probe_options.cpu = cpu;
+  probe_options.fifo = options.fifo;
+  probe_options.threshold_ticks = clock_.to_ticks(options.threshold_ns);
+  probe_options.storing_limit_ticks = clock_.to_ticks(1000);
+  auto probe = Probe::create(probe_options, tracer_->state(cpu));
+  if (!probe) FAIL(probe.error().line());
+  probes_.push_back(std::move(probe).value());
+  pipeline_ =
+      std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, options.threshold_ns, Kind::hypervisor);
+}
+
+Measurement::~Measurement() { probes_.clear(); }
+
+void Measurement::begin() {
+  const Status begun = probes_.front()->begin();
+  if (!begun) FAIL(begun.error().line());
+}
+
+void Measurement::rest(std::uint64_t milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+void Measurement::run(std::uint64_t milliseconds, const std::function<void()>& meanwhile) {
+  std::optional<std::jthread> beside;
+  if (meanwhile) beside.emplace(meanwhile);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+  while (std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kDrainInterval);
+    pipeline_->drain();
+  }
+}
+
+void Measurement::end() { probes_.front()->end(); }
+
+Report Measurement::report() {
+  if (!finished_) pipeline_->finish();
+  finished_ = true;
+  Snapshot snapshot;
+  pipeline_->fill(snapshot);
+  Report report = build_report(snapshot, sources_, RunDescription{});
+  for (const ReportCpu& cpu : report.cpus) {
+    REQUIRE(cpu.explained_ns + cpu.overhead_ns + cpu.hypervisor_ns + cpu.hardware_ns + cpu.unexplained_ns ==
+            cpu.detour_ns);
+    REQUIRE(cpu.detour_ns < cpu.observed_ns);
+  }
+  return report;
+}
+
+std::vector<DetourView> Measurement::detours() {
+  std::vector<DetourView> views;
+  for (const FeedDetour& detour : pipeline_->feed().read(0, DetourFeed::kKept).detours) {
+    views.push_back(to_view(detour, sources_));
+    std::uint64_t sum = views.back().overhead_ns;
+    for (const DetourEntryView& entry : views.back().entries) sum += entry.self_ns;
+    REQUIRE(sum == views.back().duration_ns);
+  }
+  return views;
+}
+
+std::uint64_t Measurement::orphans() {
+  Snapshot snapshot;
+  pipeline_->fill(snapshot);
+  return snapshot.orphan_intervals;
+}
+
+int Measurement::probe_tid() { return static_cast<int>(tracer_->state(cpu_).probe_pid); }
+
+Seen seen(const Report& report, const std::string& kind, const std::string& name) {
+  Seen sum;
+  for (const ReportSource& source : report.sources) {
+    if (source.kind != kind || source.name != name) continue;
+    sum.count += source.count;
+    sum.total_ns += source.total_ns;
+  }
+  return sum;
+}
+
+}  // namespace noised::live

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A measurement in the test's own process, so that a test can read the kernel's counters at its very edges.
+#pragma once
+
+#include <noised/report.h>
+#include <noised/views.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipeline/pipeline.h"
+#include "quiet_cpu.h"
+
+namespace noised::live {
+
+/// The CPU that live tests probe: the last one online. Skips the test when there is no other for housekeeping, or when
+/// this process may not load BPF programs.
+unsigned probed_cpu();
+
+struct MeasurementOptions {
+  std::optional<std::string> btf;
+  bool fifo = false;
+  std::uint64_t threshold_ns = 200;
+};
+
+/// Everything that noised runs but its HTTP server. Fails the test when a part does not start.
+class Measurement {
+ public:
+  explicit Measurement(unsigned cpu, const MeasurementOptions& options = {});
+  ~Measurement();
+  Measurement(const Measurement&) = delete;
+  Measurement& operator=(const Measurement&) = delete;
+
+  /// Starts the loop; returns as soon as it runs.
+  void begin();
+  /// Drains every 25 ms for this long, while `meanwhile` (if any) runs in a thread of its own, to its end.
+  void run(std::uint64_t milliseconds, const std::function<void()>& meanwhile = {});
+  /// Lets time pass without draining.
+  static void rest(std::uint64_t milliseconds);
+  /// Ends the loop.
+  void end();
+  /// Everything measured, after end(); checks the ledger's identity.
+  Report report();
+  /// Detours kept in the feed, oldest first; each checked to add up.
+  std::vector<DetourView> detours();
+  [[nodiscard]] std::uint64_t orphans();
+  [[nodiscard]] int probe_tid();
+  [[nodiscard]] Tracer& tracer() { return *tracer_; }
+
+ private:
+  unsigned cpu_;
+  QuietCpu quiet_;
+  SourceTable sources_;
+  ClockMap clock_;
+  std::unique_ptr<Tracer> tracer_;
+  std::optional<Names> names_;
+  std::vector<std::unique_ptr<Probe>> probes_;
+  std::unique_ptr<Pipeline> pipeline_;
+  bool finished_ = false;
+};
+
+/// Count and total of a source in a report; zeros when it is not there.
+struct Seen {
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;
+};
+Seen seen(const Report& report, const std::string& kind, const std::string& name);
+
+}  // namespace noised::live

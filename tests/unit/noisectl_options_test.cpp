@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client's command line: what is understood, and the one-line errors for what is not.
+#include <string>
+#include <vector>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "noisectl/options.h"
+
+using namespace noised;
+using client::Command;
+
+namespace {
+
+Result<client::CommandLine> parse(const std::vector<const char*>& arguments) {
+  std::vector<const char*> argv{"noisectl"};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return client::parse_command_line(static_cast<int>(argv.size()), argv.data());
+}
+
+client::Options options(const std::vector<const char*>& arguments) {
+  Result<client::CommandLine> parsed = parse(arguments);
+  REQUIRE(parsed.ok());
+  REQUIRE(std::holds_alternative<client::Options>(parsed.value()));
+  return std::get<client::Options>(parsed.value());
+}
+
+}  // namespace
+
+TEST_CASE("each command is known by its name", "[noisectl]") {
+  CHECK(options({"top"}).command == Command::top);
+  CHECK(options({"report"}).command == Command::report);
+  CHECK(options({"detours"}).command == Command::detours);
+  CHECK(options({"histogram"}).command == Command::histogram);
+  CHECK(options({"status"}).command == Command::status);
+}
+
+TEST_CASE("without flags the defaults hold", "[noisectl]") {
+  const client::Options defaults = options({"detours"});
+  CHECK(defaults.socket == "/run/noised/noised.sock");
+  CHECK_FALSE(defaults.json);
+  CHECK_FALSE(defaults.follow);
+  CHECK(defaults.min_ns == 0);
+  CHECK_FALSE(defaults.count.has_value());
+  CHECK_FALSE(defaults.cpu.has_value());
+  CHECK_FALSE(defaults.duration_ns.has_value());
+  CHECK(defaults.interval_ns == 1'000'000'000);
+}
+
+TEST_CASE("flags set what they say", "[noisectl]") {
+  const client::Options detours =
+      options({"--socket", "/tmp/s", "detours", "--follow", "--min", "1.5us", "--json", "--count", "7"});
+  CHECK(detours.socket == "/tmp/s");
+  CHECK(detours.follow);
+  CHECK(detours.json);
+  CHECK(detours.min_ns == 1500);
+  CHECK(detours.count == 7);
+  CHECK(options({"report", "--socket", "/tmp/s"}).socket == "/tmp/s");
+  CHECK(options({"histogram", "--cpu", "3"}).cpu == 3);
+  const client::Options top = options({"top", "--duration", "2s", "--interval", "250ms"});
+  CHECK(top.duration_ns == 2'000'000'000);
+  CHECK(top.interval_ns == 250'000'000);
+}
+
+TEST_CASE("help and version are answers, not errors", "[noisectl]") {
+  const auto text = [](Result<client::CommandLine> parsed) {
+    REQUIRE(parsed.ok());
+    return std::get<client::Answer>(parsed.value()).text;
+  };
+  CHECK(text(parse({"--version"})) == "noisectl " NOISED_VERSION "\n");
+  CHECK(text(parse({"--help"})).find("histogram") != std::string::npos);
+  CHECK(text(parse({"detours", "--help"})).find("--follow") != std::string::npos);
+}
+
+TEST_CASE("what is not understood is a usage error of one line that names it", "[noisectl]") {
+  struct Case {
+    std::vector<const char*> arguments;
+    const char* named;
+  };
+  const Case cases[] = {{{}, "subcommand is required"},
+                        {{"frob"}, "'frob'"},
+                        {{"report", "--follow"}, "'--follow'"},
+                        {{"top", "--json"}, "'--json'"},
+                        {{"detours", "--count", "0"}, "--count"},
+                        {{"detours", "--count", "-1"}, "--count"},
+                        {{"detours", "--count", "many"}, "--count"},
+                        {{"detours", "--min", "3parsec"}, "--min: "},
+                        {{"histogram", "--cpu", "-1"}, "--cpu"},
+                        {{"histogram", "--cpu", "1.5"}, "--cpu"},
+                        {{"histogram", "--cpu", "99999999999"}, "--cpu"},
+                        {{"top", "--interval", "1ms"}, "--interval 1ms"},
+                        {{"top", "--interval", "0s"}, "--interval 0s"},
+                        {{"top", "--duration", "soon"}, "--duration: "},
+                        {{"--socket", "", "report"}, "--socket"},
+                        {{"report", "--socket"}, "--socket"}};
+  for (const Case& each : cases) {
+    const Result<client::CommandLine> parsed = parse(each.arguments);
+    INFO(each.named);
+    REQUIRE_FALSE(parsed.ok());
+    INFO(parsed.error().line());
+    CHECK(parsed.error().code == ExitCode::usage);
+    CHECK(parsed.error().what.find(each.named) != std::string::npos);
+    CHECK(parsed.error().line().find('\n') == std::string::npos);
+    CHECK_FALSE(parsed.error().remedy.empty());
+  }
+}
+
+TEST_CASE("a socket path must fit into a socket address", "[noisectl]") {
+  const std::string fits(107, 'x');
+  CHECK(options({"--socket", fits.c_str(), "report"}).socket == fits);
+  const std::string too_long(108, 'x');
+  CHECK(parse({"--socket", too_long.c_str(), "report"}).error().code == ExitCode::usage);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configuration file: strict, with FILE:LINE and a remedy; the one we ship says the built-in defaults.
+#include <catch2/catch_test_macros.hpp>
+
+#include <filesystem>
+#include <set>
+
+#include "base/read_file.h"
+#include "base_temporary_directory.h"
+#include "service/config.h"
+#include "service/settings.h"
+
+namespace noised {
+
+namespace {
+
+std::string shipped_config() {
+  return (std::filesystem::path(__FILE__).parent_path() / "../../noised.conf").lexically_normal().string();
+}
+
+std::string refusal(const std::string& text) {
+  const auto config = parse_config(text, "f.conf");
+  REQUIRE_FALSE(config);
+  CHECK(config.error().code == ExitCode::usage);
+  CHECK_FALSE(config.error().remedy.empty());
+  CHECK(config.error().line().find('\n') == std::string::npos);
+  return config.error().line();
+}
+
+}  // namespace
+
+TEST_CASE("the shipped noised.conf is the built-in defaults, and has every key") {
+  const auto config = read_config(shipped_config());
+  if (!config) FAIL(config.error().line());
+  CHECK(config.value() == Config{});
+  const std::string text = read_file(shipped_config()).value();
+  for (const Setting& setting : settings()) {
+    INFO(setting.key);
+    const auto section = text.find("[" + std::string(setting.section) + "]");
+    REQUIRE(section != std::string::npos);
+    CHECK(text.find("\n" + std::string(setting.key) + " = ", section) != std::string::npos);
+  }
+}
+
+TEST_CASE("every key is read") {
+  const auto read = parse_config(
+      "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\n"
+      "[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\n"
+      "[service]\nsocket = '/tmp/s'\nhousekeeping_cpus = '0,4'\n[log]\nlevel = 'debug'\n",
+      "f.conf");
+  REQUIRE(read);
+  const Config& config = read.value();
+  CHECK(config.cpus == "1-3");
+  CHECK(config.threshold_ns == 1000);
+  CHECK(config.policy == Policy::fifo);
+  CHECK(config.priority == 99);
+  CHECK(config.buffer_bytes == 65536);
+  CHECK(config.drain_interval_ns == 1'000'000'000);
+  CHECK(config.socket == "/tmp/s");
+  CHECK(config.housekeeping_cpus == "0,4");
+  CHECK(config.log_level == LogLevel::debug);
+}
+
+TEST_CASE("what a file leaves out keeps its default") {
+  CHECK(parse_config("", "f.conf").value() == Config{});
+  CHECK(parse_config("[probe]\n# nothing\n", "f.conf").value() == Config{});
+  Config expected;
+  expected.threshold_ns = 500;
+  CHECK(parse_config("[probe]\nthreshold = \"500ns\"\n", "f.conf").value() == expected);
+}
+
+TEST_CASE("an unknown name is refused with its line") {
+  CHECK(refusal("\n[prob]\n") == "f.conf:2: unknown section 'prob': the sections are probe, trace, service, log");
+  CHECK(refusal("[probe]\n\ntreshold = '1us'\n") ==
+        "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, threshold, policy, priority");
+  CHECK(refusal("cpus = '1'\n") ==
+        "f.conf:1: outside every section: key 'cpus': the sections are probe, trace, service, log");
+  CHECK(refusal("\nprobe = 1\n") == "f.conf:2: 'probe' is not a section: write [probe] on a line of its own");
+  CHECK(refusal("[[probe]]\n").starts_with("f.conf:1: 'probe' is not a section"));
+}
+
+TEST_CASE("a wrong type is refused with its line") {
+  CHECK(refusal("[probe]\nthreshold = 200\n") == "f.conf:2: threshold has the wrong type: write text in double quotes");
+  CHECK(refusal("[probe]\npriority = '1'\n") ==
+        "f.conf:2: priority has the wrong type: write a whole number without quotes");
+  CHECK(refusal("[probe]\npriority = 1.0\n").starts_with("f.conf:2: priority has the wrong type"));
+  CHECK(refusal("[probe]\ncpus = [1, 2]\n").starts_with("f.conf:2: cpus has the wrong type"));
+}
+
+TEST_CASE("a value out of its range is refused with its line") {
+  struct Case {
+    const char* text;
+    const char* what;
+  };
+  const Case cases[] = {
+      {"[probe]\nthreshold = '0'", "f.conf:2: threshold '0' would make every turn of the loop a detour: write"},
+      {"[probe]\nthreshold = '0ns'", "f.conf:2: threshold '0ns' would make"},
+      {"[probe]\nthreshold = '200'", "f.conf:2: time '200' has no unit: write a number with ns"},
+      {"[probe]\ncpus = ''", "f.conf:2: CPU list '' is empty: name CPUs"},
+      {"[probe]\ncpus = 'isolate'", "f.conf:2: CPU list 'isolate'"},
+      {"[probe]\npolicy = 'rr'", "f.conf:2: unknown policy 'rr': write other or fifo"},
+      {"[probe]\npriority = 0", "f.conf:2: priority '0' is not between 1 and 99"},
+      {"[probe]\npriority = 100", "f.conf:2: priority '100' is not between 1 and 99"},
+      {"[probe]\npriority = -9223372036854775808", "f.conf:2: priority '-9223372036854775808' is not"},
+      {"[trace]\nbuffer_size = '32KiB'", "f.conf:2: buffer_size '32KiB' is not a power of two between"},
+      {"[trace]\nbuffer_size = '2GiB'", "f.conf:2: buffer_size '2GiB' is not"},
+      {"[trace]\nbuffer_size = '3MiB'", "f.conf:2: buffer_size '3MiB' is not"},
+      {"[trace]\nbuffer_size = '2MB'", "f.conf:2: size '2MB' has an unknown unit"},
+      {"[trace]\ndrain_interval = '999us'", "f.conf:2: drain_interval '999us' is not between 1ms and 1s"},
+      {"[trace]\ndrain_interval = '1001ms'", "f.conf:2: drain_interval '1001ms' is not"},
+      {"[service]\nsocket = ''", "f.conf:2: the socket path is empty"},
+      {"[service]\nhousekeeping_cpus = '1-'", "f.conf:2: CPU list '1-'"},
+      {"[log]\nlevel = 'loud'", "f.conf:2: unknown log level 'loud': write debug, info, warning or error"},
+  };
+  for (const Case& bad : cases) {
+    INFO(bad.text);
+    CHECK(refusal(bad.text).starts_with(bad.what));
+  }
+  CHECK(refusal("[service]\nsocket = '/" + std::string(107, 'x') + "'").find("has 108 bytes: Linux allows 107") !=
+        std::string::npos);
+  CHECK(parse_config("[service]\nsocket = '/" + std::string(106, 'x') + "'", "f.conf"));
+}
+
+TEST_CASE("what is not TOML is refused with its line") {
+  CHECK(refusal("[probe]\ncpus = 1-3\n").starts_with("f.conf:2: "));
+  CHECK(refusal("[probe]\ncpus = '1'\ncpus = '2'\n").starts_with("f.conf:3: "));
+  CHECK(refusal("[probe\n").starts_with("f.conf:1: "));
+  CHECK(refusal("[probe]\ncpus = '1\n2'\n").starts_with("f.conf:2: "));
+  CHECK(refusal("[probe]\ncpus = \"\xff\"\n").starts_with("f.conf:"));
+}
+
+TEST_CASE("a file that cannot be read is a usage error") {
+  const test::TemporaryDirectory directory;
+  const auto config = read_config(directory.path("none.conf"));
+  REQUIRE_FALSE(config);
+  CHECK(config.error().code == ExitCode::usage);
+  CHECK(config.error().line() == "cannot open " + directory.path("none.conf") +
+                                     ": No such file or directory: name a readable configuration file with --config");
+}
+
+}  // namespace noised

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON views: byte for byte the contract, back again without loss, and errors that name the field.
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "views/lost_line.h"
+#include "views/views.h"
+#include "views_examples.h"
+
+using namespace noised;
+
+namespace {
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+TEST_CASE("the report has the contract's fields in the contract's order", "[views]") {
+  CHECK(views::to_json(examples::report()) ==
+        R"({"schema":"noised.report/1","host":"node1","kernel":"6.18.0","start":"2025-01-02T03:04:05Z",)"
+        R"("elapsed_ns":10000000000,"clock":{"source":"tsc","uncertainty_ns":25,"containment":0.9999},)"
+        R"("lost":{"events":0,"detours":0,"unpaired":0,"missed_runs":0,"incomplete_detours":0},)"
+        R"("unsupported":["page_fault duration: fentry refused by kernel"],)"
+        R"("cpus":[{"cpu":1,"mode":"probe","observed_ns":9999000000,"iterations":1000000000,"threshold_ns":200,)"
+        R"("detours":2510,"detour_ns":9100000,"max_detour_ns":2000000,"explained_ns":6000000,"overhead_ns":1000000,)"
+        R"("hypervisor_ns":2000000,"hardware_ns":60000,"unexplained_ns":40000}],)"
+        R"("sources":[{"cpu":1,"category":"periodic","kind":"vector","name":"local_timer","count":2500,)"
+        R"("total_ns":5250000,"min_ns":1800,"mean_ns":2100,"max_ns":9000,"stddev_ns":310,"share":0.5},)"
+        R"({"cpu":1,"category":"preemption","kind":"task","name":"crond","count":2,"total_ns":750000,)"
+        R"("min_ns":300000,"mean_ns":375000,"max_ns":450000,"stddev_ns":75000,"share":0.0824}],)"
+        R"("combinations":[{"sources":["vector:local_timer","softirq:TIMER"],"count":2400,"total_ns":5000000,)"
+        R"("max_ns":12000}]})");
+}
+
+TEST_CASE("an empty report has empty arrays and a null containment", "[views]") {
+  const std::string json = views::to_json(Report{});
+  CHECK(json.find(R"("containment":null)") != std::string::npos);
+  CHECK(json.find(R"("unsupported":[],"cpus":[],"sources":[],"combinations":[])") != std::string::npos);
+  const Result<Report> back = views::parse_report(json);
+  REQUIRE(back.ok());
+  CHECK_FALSE(back.value().clock.containment.has_value());
+}
+
+TEST_CASE("a detour is one line; detail is there only if there is any", "[views]") {
+  CHECK(views::to_json(examples::detour()) ==
+        R"({"cpu":1,"start_ns":12345678901,"duration_ns":4210,"incomplete":false,"entries":[)"
+        R"({"kind":"vector","name":"local_timer","self_ns":2100,"depth":0},)"
+        R"({"kind":"softirq","name":"TIMER","self_ns":800,"depth":0},)"
+        R"({"kind":"timer","name":"delayed_work_timer_fn","self_ns":200,"depth":1},)"
+        R"({"kind":"task","name":"crond","self_ns":210,"depth":0,"detail":{"pid":"42","split":"true"}}],)"
+        R"("overhead_ns":900})");
+  CHECK(views::to_json(DetourView{}).find(R"("entries":[])") != std::string::npos);
+}
+
+TEST_CASE("a histogram's bucket is low, high, count", "[views]") {
+  CHECK(views::to_json(examples::histogram()) ==
+        R"({"schema":"noised.histogram/1","relative_error":0.015625,"series":[)"
+        R"({"cpu":1,"category":"","kind":"","name":"","count":9,"buckets":[[512,519,7],[520,527,1],[2048,2079,1]]},)"
+        R"({"cpu":1,"category":"periodic","kind":"vector","name":"local_timer","count":1,"buckets":[[0,0,1]]}]})");
+}
+
+TEST_CASE("the status says null for a program that is not attached", "[views]") {
+  CHECK(views::to_json(examples::status()) ==
+        R"({"schema":"noised.status/1","version":"0.1.0","host":"node1","kernel":"6.18.0","pid":77,)"
+        R"("uptime_ns":90000000000,"probe_cpus":"1","housekeeping_cpus":"0","policy":"other","threshold_ns":200,)"
+        R"("buffer_bytes":1048576,"drain_interval_ns":10000000,)"
+        R"("clock":{"source":"tsc","uncertainty_ns":25,"containment":null},)"
+        R"("lost":{"events":1,"detours":2,"unpaired":3,"missed_runs":4,"incomplete_detours":5},)"
+        R"("orphan_intervals":6,"programs":[)"
+        R"({"name":"local_timer_entry","kind":"vector","attached":"tp_btf","missed":0,"runs":100,"run_ns":8000},)"
+        R"({"name":"csd_entry","kind":"csd","attached":null,"missed":0,"runs":0,"run_ns":0}],)"
+        R"("unsupported":["csd: no such tracepoint"]})");
+}
+
+TEST_CASE("every view comes back from its JSON as it was", "[views]") {
+  const std::string report = views::to_json(examples::report());
+  CHECK(views::to_json(views::parse_report(report).value()) == report);
+  const std::string detour = views::to_json(examples::detour());
+  CHECK(views::to_json(views::parse_detour(detour).value()) == detour);
+  const std::string histogram = views::to_json(examples::histogram());
+  CHECK(views::to_json(views::parse_histogram(histogram).value()) == histogram);
+  const std::string status = views::to_json(examples::status());
+  CHECK(views::to_json(views::parse_status(status).value()) == status);
+}
+
+TEST_CASE("the largest times survive", "[views]") {
+  DetourView detour;
+  detour.start_ns = ~std::uint64_t{0};
+  CHECK(views::parse_detour(views::to_json(detour)).value().start_ns == ~std::uint64_t{0});
+}
+
+TEST_CASE("a name that is not UTF-8 still gives JSON", "[views]") {
+  DetourView detour = examples::detour();
+  detour.entries[3].name = "bad\xff";
+  CHECK(views::to_json(detour).find("bad\xEF\xBF\xBD") != std::string::npos);
+}
+
+TEST_CASE("an error names the field by its path", "[views]") {
+  const std::string good = views::to_json(examples::report());
+  const auto what = [](const std::string& json) { return views::parse_report(json).error().what; };
+  CHECK(what("{") == "report: not JSON");
+  CHECK(what("[1,2]") == "report: not an object");
+  CHECK(what("{}") == "report.schema: missing");
+  CHECK(what(replaced(good, "report/1", "report/2")) == "report.schema: 'noised.report/2' is not 'noised.report/1'");
+  CHECK(what(replaced(good, "\"node1\"", "5")) == "report.host: not a string");
+  CHECK(what(replaced(good, "\"uncertainty_ns\":25", "\"x\":25")) == "report.clock.uncertainty_ns: missing");
+  CHECK(what(replaced(good, "\"detours\":2510", "\"detours\":-1")) ==
+        "report.cpus[0].detours: not an unsigned integer");
+  CHECK(what(replaced(good, "\"detours\":2510", "\"detours\":1.5")) ==
+        "report.cpus[0].detours: not an unsigned integer");
+  CHECK(what(replaced(good, "\"cpu\":1,\"mode\"", "\"cpu\":4294967296,\"mode\"")) ==
+        "report.cpus[0].cpu: out of range");
+  CHECK(what(replaced(good, "\"share\":0.0824", "\"share\":null")) == "report.sources[1].share: not a number");
+  CHECK(what(replaced(good, "[\"vector:local_timer\"", "[7")) ==
+        "report.combinations[0].sources: not an array of strings");
+  CHECK(what(replaced(good, "0.9999", "\"all\"")) == "report.clock.containment: not a number");
+  CHECK_FALSE(views::parse_report("{").error().remedy.empty());
+}
+
+TEST_CASE("errors of the other views name their fields too", "[views]") {
+  const std::string detour = views::to_json(examples::detour());
+  CHECK(views::parse_detour(replaced(detour, "false", "0")).error().what == "detour.incomplete: not true or false");
+  CHECK(views::parse_detour(replaced(detour, "\"42\"", "42")).error().what ==
+        "detour.entries[3].detail.pid: not a string");
+  CHECK(views::parse_detour(replaced(detour, R"({"pid":"42","split":"true"})", "[]")).error().what ==
+        "detour.entries[3].detail: not an object");
+  const std::string histogram = views::to_json(examples::histogram());
+  for (const char* bucket : {"[512,519]", "[512,519,-7]", "5"})
+    CHECK(views::parse_histogram(replaced(histogram, "[512,519,7]", bucket)).error().what ==
+          "histogram.series[0].buckets: not [low_ns, high_ns, count]");
+  CHECK(views::parse_status(replaced(views::to_json(examples::status()), "\"tp_btf\"", "1")).error().what ==
+        "status.programs[0].attached: not a string");
+}
+
+TEST_CASE("fields that are not known are passed over", "[views]") {
+  const std::string json = replaced(views::to_json(examples::report()), "{\"schema\"", "{\"new\":[{}],\"schema\"");
+  CHECK(views::parse_report(json).ok());
+}
+
+TEST_CASE("a line for skipped detours is told from a detour", "[views]") {
+  CHECK(views::lost_line_json(12) == R"({"lost_detours":12})");
+  CHECK(views::parse_lost_line(views::lost_line_json(12)) == 12);
+  CHECK(views::parse_lost_line(R"({ "lost_detours" : 3 })") == 3);
+  CHECK_FALSE(views::parse_lost_line(views::to_json(examples::detour())).has_value());
+  CHECK_FALSE(views::parse_lost_line(R"({"lost_detours":"3"})").has_value());
+  CHECK_FALSE(views::parse_lost_line(R"({"lost_detours")").has_value());
+  CHECK(views::lost_line_text(12) == "-- 12 detours not shown: this reader was too slow --");
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text views: golden pages, units, and names that must not reach the terminal as they are.
+#include <string>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "views/format.h"
+#include "views/table.h"
+#include "views/views.h"
+#include "views_examples.h"
+
+using namespace noised;
+using views::format_duration;
+
+TEST_CASE("a duration has the unit that leaves three digits", "[views]") {
+  CHECK(format_duration(0) == "0 ns");
+  CHECK(format_duration(999) == "999 ns");
+  CHECK(format_duration(1000) == "1.00 us");
+  CHECK(format_duration(12'400) == "12.4 us");
+  CHECK(format_duration(812'000) == "812 us");
+  CHECK(format_duration(3'070'000) == "3.07 ms");
+  CHECK(format_duration(1'500'000'000) == "1.50 s");
+  CHECK(format_duration(90'000'000'000) == "90.0 s");
+  CHECK(format_duration(3'600'000'000'000) == "60.0 m");
+  CHECK(format_duration(86'400'000'000'000) == "24.0 h");
+}
+
+TEST_CASE("rounding moves to the next digit, and to the next unit", "[views]") {
+  CHECK(format_duration(9'994) == "9.99 us");
+  CHECK(format_duration(9'995) == "10.0 us");
+  CHECK(format_duration(99'950) == "100 us");
+  CHECK(format_duration(999'499) == "999 us");
+  CHECK(format_duration(999'500) == "1.00 ms");
+  CHECK(format_duration(999'999'999) == "1.00 s");
+  CHECK(format_duration(~std::uint64_t{0}) == "5124096 h");
+}
+
+TEST_CASE("shares and rates keep their significant digits", "[views]") {
+  CHECK(views::format_share(0) == "0%");
+  CHECK(views::format_share(1e-7) == "<0.0001%");
+  CHECK(views::format_share(0.00012) == "0.0120%");
+  CHECK(views::format_share(0.00123) == "0.123%");
+  CHECK(views::format_share(0.0123) == "1.23%");
+  CHECK(views::format_share(1) == "100.0%");
+  CHECK(views::format_rate(5, 0) == "-");
+  CHECK(views::format_rate(1, 4'000'000'000) == "0.25");
+  CHECK(views::format_rate(123, 10'000'000'000) == "12.3");
+  CHECK(views::format_rate(2500, 1'000'000'000) == "2500");
+}
+
+TEST_CASE("a name cannot drive the terminal", "[views]") {
+  CHECK(views::printable("a\x1b[31m\n\x7f\xc3\xa9 z~") == "a?[31m???? z~");
+  Report report = examples::report();
+  report.host = "a\x1b]0;b";
+  report.sources[0].name = "\x1b[2J";
+  report.combinations[0].sources[0] = "task:\x1b[2J";
+  report.unsupported[0] = "\x1b";
+  CHECK(views::to_text(report).find('\x1b') == std::string::npos);
+  DetourView detour = examples::detour();
+  detour.entries[3].name = "x\ny";
+  CHECK(views::to_text(detour).find('\n') == std::string::npos);
+}
+
+TEST_CASE("a table is as wide as its widest cells", "[views]") {
+  views::Table table(
+      {{"left", views::Table::Align::left}, {"r", views::Table::Align::right}, {"last", views::Table::Align::left}});
+  table.add({"a", "100", "x"});
+  table.add({"longer", "1", ""});
+  CHECK(table.text() == "left      r  last\na       100  x\nlonger    1\n");
+}
+
+TEST_CASE("the report is a page", "[views]") {
+  CHECK(views::to_text(examples::report()) ==
+        R"(noised on node1, kernel 6.18.0, from 2025-01-02T03:04:05Z, for 10.0 s
+clock tsc, uncertainty 25 ns, containment 99.9900%
+
+stolen time by CPU (share: of the time observed)
+CPU  mode   observed  detours   stolen    share      max  explained  overhead  hypervisor  hardware  unexplained
+  1  probe    10.0 s     2510  9.10 ms  0.0910%  2.00 ms    6.00 ms   1.00 ms     2.00 ms   60.0 us      40.0 us
+
+sources by stolen time (share: of the CPU's stolen time)
+CPU  category    source              count  per second    total      min     mean      max   stddev  share
+  1  periodic    vector:local_timer   2500         250  5.25 ms  1.80 us  2.10 us  9.00 us   310 ns  50.0%
+  1  preemption  task:crond              2        0.20   750 us   300 us   375 us   450 us  75.0 us  8.24%
+
+detours by what happened in them (1 of 1)
+count    total      max  together
+ 2400  5.00 ms  12.0 us  vector:local_timer + softirq:TIMER
+
+lost: nothing lost
+unsupported:
+  page_fault duration: fentry refused by kernel
+)");
+}
+
+TEST_CASE("the report says what is lost and what is not known", "[views]") {
+  Report report = examples::report();
+  report.clock.containment.reset();
+  report.lost = {1, 2, 3, 4, 5};
+  report.sources.clear();
+  report.unsupported.clear();
+  report.combinations.assign(17, report.combinations[0]);
+  const std::string text = views::to_text(report);
+  CHECK(text.find("containment not known yet") != std::string::npos);
+  CHECK(text.find("lost: 1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours\n") != std::string::npos);
+  CHECK(text.find("no source took any time") != std::string::npos);
+  CHECK(text.find("unsupported: nothing\n") != std::string::npos);
+  CHECK(text.find("(15 of 17)") != std::string::npos);
+  std::size_t shown = 0;
+  for (std::size_t at = text.find(" + softirq:TIMER\n"); at != std::string::npos;
+       at = text.find(" + softirq:TIMER\n", at + 1))
+    ++shown;
+  CHECK(shown == 15);
+}
+
+TEST_CASE("one lost counter alone is shown", "[views]") {
+  for (std::uint64_t ReportLost::* counter : {&ReportLost::events, &ReportLost::detours, &ReportLost::unpaired,
+                                              &ReportLost::missed_runs, &ReportLost::incomplete_detours}) {
+    Report report = examples::report();
+    report.lost.*counter = 9;
+    CHECK(views::to_text(report).find("nothing lost") == std::string::npos);
+  }
+}
+
+TEST_CASE("a detour is the sum of its entries on one line", "[views]") {
+  CHECK(views::to_text(examples::detour()) ==
+        "cpu 1  12.345678 s  4.21 us  local_timer 2.10 us + softirq TIMER 800 ns > timer delayed_work_timer_fn 200 ns"
+        " + task crond (pid 42, split) 210 ns + overhead 900 ns");
+}
+
+TEST_CASE("a detour shows depth, doubt and gaps without a cause", "[views]") {
+  DetourView detour;
+  detour.cpu = 3;
+  detour.start_ns = 1'000'001'000;
+  detour.duration_ns = 15'000;
+  detour.entries = {{"hypervisor", "hypervisor", 15'000, 0, {}}};
+  detour.incomplete = true;
+  CHECK(views::to_text(detour) == "cpu 3  1.000001 s  15.0 us  hypervisor 15.0 us  INCOMPLETE");
+  detour.incomplete = false;
+  detour.entries = {{"softirq", "TIMER", 1, 1, {}}, {"timer", "f", 2, 2, {}}, {"timer", "g", 3, 2, {}}};
+  CHECK(views::to_text(detour) == "cpu 3  1.000001 s  15.0 us  > softirq TIMER 1 ns >> timer f 2 ns >> timer g 3 ns");
+  detour.entries.clear();
+  CHECK(views::to_text(detour) == "cpu 3  1.000001 s  15.0 us  overhead 0 ns");
+}
+
+TEST_CASE("a histogram has a bar for each octave between the shortest and the longest", "[views]") {
+  CHECK(views::to_text(examples::histogram()) ==
+        "cpu 1  all detours  (9)\n"
+        "  from  512 ns  8  ##################################################\n"
+        "  from 1.02 us  0\n"
+        "  from 2.05 us  1  ######\n"
+        "\n"
+        "cpu 1  periodic vector:local_timer  (1)\n"
+        "  from    0 ns  1  ##################################################\n");
+}
+
+TEST_CASE("a histogram shows what is rare, what is longest and what is empty", "[views]") {
+  HistogramView histogram;
+  CHECK(views::to_text(histogram) == "no detours yet\n");
+  histogram.series = {{0, "", "", "", 0, {}}};
+  CHECK(views::to_text(histogram) == "cpu 0  all detours  (0)\n  empty\n");
+  histogram.series = {{0, "", "", "", 0, {{~std::uint64_t{0} - 1, ~std::uint64_t{0}, 1'000'000}, {1, 1, 1}}}};
+  const std::string text = views::to_text(histogram);
+  CHECK(text.find("from    1 ns        1  #\n") != std::string::npos);
+  CHECK(text.find("1000000  ####") != std::string::npos);
+}
+
+TEST_CASE("the status is a page", "[views]") {
+  CHECK(views::to_text(examples::status()) ==
+        R"(noised 0.1.0, process 77, up 90.0 s
+host          node1, kernel 6.18.0
+measured      cpus 1, threshold 200 ns, policy other
+housekeeping  cpus 0, drained every 10.0 ms, 1024 KiB a CPU
+time          clock tsc, uncertainty 25 ns, containment not known yet
+lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours
+orphans       6 intervals outside every detour
+
+program            kind    attached  missed  runs   mean
+local_timer_entry  vector  tp_btf         0   100  80 ns
+csd_entry          csd     no             0     -      -
+
+unsupported:
+  csd: no such tracepoint
+)");
+}
