@@ -49,7 +49,7 @@ void OverheadBounds::learn(const Gap& gap) {
   // The walks over the buckets cost about 200 ns; quartiles of many samples do not move in 64.
   if (seen.count() < kEnoughSamples || (seen.count() > 4 * kEnoughSamples && seen.count() % 64 != 0)) return;
   const std::uint64_t median = seen.median();
-  bounds_[at] = std::max(kFloorNs, median + kSpreads * (median - seen.lower_quartile()));
+  bounds_[at] = std::max({kFloorNs, 2 * median, median + kSpreads * (median - seen.lower_quartile())});
 }
 
 }  // namespace noised

@@ -131,10 +131,10 @@ TEST_CASE("a gap of 4 ms around a timer interrupt of 3 us is not overhead", "[at
   REQUIRE(guessed.outside_ns == 4 * kMs - 500 - OverheadBounds::kFirstGuessNs);
 
   OverheadBounds learned;
-  for (int i = 0; i < 100; ++i) learned.learn({GapPlace::after, Kind::vector, 600});
+  for (int i = 0; i < 100; ++i) learned.learn({GapPlace::after, Kind::vector, 6'000});
   const Ledger ledger = ledger_of(4 * kMs + 3'000, timer, false, learned);
-  REQUIRE(ledger.overhead_ns >= 500 + 4 * 600);
-  REQUIRE(ledger.overhead_ns <= 500 + 4 * 675 + 4);  // the median is known to one eighth
+  REQUIRE(ledger.overhead_ns >= 500 + 2 * 6'000);
+  REQUIRE(ledger.overhead_ns <= 500 + 2 * 6'188);  // the median is known to 1/32
   REQUIRE(ledger.outside_ns == 4 * kMs - ledger.overhead_ns);
 
   const Ledger doubtful = ledger_of(4 * kMs + 3'000, timer, true, learned);
@@ -146,8 +146,8 @@ TEST_CASE("a gap of 4 ms around a timer interrupt of 3 us is not overhead", "[at
 TEST_CASE("each gap has the bound of its own place and kind", "[attribution]") {
   OverheadBounds bounds;
   for (int i = 0; i < 16; ++i) {
-    bounds.learn({GapPlace::before, Kind::vector, 1});     // 1 us, the floor
-    bounds.learn({GapPlace::between, Kind::task, 5'000});  // over 20 us
+    bounds.learn({GapPlace::before, Kind::vector, 1});      // the floor
+    bounds.learn({GapPlace::between, Kind::task, 15'000});  // over 20 us
   }
   const Ledger ledger = ledger_of(
       100'000, {interval(kTimerVector, Kind::vector, 20'000, 40'000), interval(kTask, Kind::task, 60'000, 80'000)},
