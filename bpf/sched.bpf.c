@@ -17,6 +17,19 @@ static __always_inline void split_frames(struct noised_cpu *cpu, __u64 now)
 	}
 }
 
+/* A switch ran no program of ours: who had the CPU since the last one that did, and until when, is not known. */
+static __always_inline void mark_unseen(struct noised_cpu *cpu)
+{
+	if (cpu->task_start_ns) {
+		cpu->unseen++;
+		emit_interval(cpu, NOISED_KIND_TASK, 0, NOISED_FLAG_UNSEEN, cpu->current_pid, cpu->task_start_ns,
+			      cpu->task_start_ns);
+		cpu->task_start_ns = 0;
+	} else {
+		cpu->unpaired++;
+	}
+}
+
 static __always_inline int switch_task(int previous_pid, const char *previous_comm, int next_pid)
 {
 	struct noised_cpu *cpu = watched_cpu();
@@ -25,11 +38,8 @@ static __always_inline int switch_task(int previous_pid, const char *previous_co
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
 
-	/* A switch that ran no program of ours: who ran since the last one we saw, and for how long, is not known. */
-	if (cpu->current_pid != (__u32)previous_pid) {
-		cpu->unpaired++;
-		cpu->task_start_ns = 0;
-	}
+	if (cpu->current_pid != (__u32)previous_pid)
+		mark_unseen(cpu);
 	cpu->current_pid = (__u32)next_pid;
 	split_frames(cpu, now);
 	if ((__u32)previous_pid != cpu->probe_pid && cpu->task_start_ns) {

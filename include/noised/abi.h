@@ -54,6 +54,7 @@ enum noised_fault { NOISED_FAULT_USER = 0, NOISED_FAULT_KERNEL };
 enum noised_flags {
   NOISED_FLAG_SPLIT = 1,     /* the task slept inside: this is the part up to, or since, the switch */
   NOISED_FLAG_UNHANDLED = 2, /* a shared irq: this handler said it was not its device */
+  NOISED_FLAG_UNSEEN = 4,    /* no interval but a mark: a task was switched in at start_ns, and never seen to leave */
 };
 
 /* One stretch of kernel activity or of another task on a CPU. 32 bytes; with the ring's header, 40. */
@@ -96,7 +97,8 @@ struct noised_cpu {
   noised_u64 lost_nmi;   /* records refused inside an NMI, where the ring's lock is only tried */
   noised_u64 lost_depth; /* entries refused: the stack was full */
   noised_u64 unpaired;   /* frames closed without their exit, and exits without their entry */
-  noised_u64 reserved[4];
+  noised_u64 unseen;     /* marks made: tasks never seen to leave */
+  noised_u64 reserved[3];
 };
 
 NOISED_STATIC_ASSERT(sizeof(struct noised_record) == 32, "noised_record is part of the ABI");

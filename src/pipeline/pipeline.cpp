@@ -29,13 +29,34 @@ void Pipeline::read(std::size_t index, std::uint64_t clock_ns) {
   Stream& stream = streams_[index];
   stream.popped.clear();
   stream.probe.ring().pop_all(stream.popped);
+  stream.unseen_ns.clear();
   std::uint64_t refused = 0;
   tracer_.drain(index, kDrainLimit, [&](const noised_record& record, const char* comm) {
+    if ((record.flags & NOISED_FLAG_UNSEEN) != 0) {
+      stream.unseen_ns.push_back(record.start_ns);
+      return;
+    }
     const Interval interval{record.start_ns, record.start_ns + record.duration_ns, names_.resolve(record, comm),
                             static_cast<Kind>(record.kind), record.flags};
     if (!stream.watched.add(interval)) ++refused;
   });
+  note_unseen_return(stream);
   note_losses(stream, refused, clock_ns);
+}
+
+// The mark of a switch that ran no program comes with the next one that does. Until then, the kernel's last word is
+// that another task has the CPU, and yet the loop goes on. A true switch is younger than every detour popped before it
+// was read here, so this touches no other detour.
+void Pipeline::note_unseen_return(Stream& stream) {
+  const volatile noised_cpu& state = tracer_.state(stream.probe.cpu());
+  const std::uint64_t switched_ns = state.task_start_ns;
+  if (switched_ns != 0 && state.current_pid != state.probe_pid) stream.unseen_ns.push_back(switched_ns);
+}
+
+bool Pipeline::in_doubt(const Stream& stream, const Detour& detour) {
+  if (detour.end_ns >= stream.doubt_from_ns && detour.start_ns <= stream.doubt_until_ns) return true;
+  const auto first = std::lower_bound(stream.unseen_ns.begin(), stream.unseen_ns.end(), detour.start_ns);
+  return first != stream.unseen_ns.end() && *first <= detour.end_ns;
 }
 
 // Whatever was lost was lost between the last drain and this one: every detour that touches that time is in doubt,
@@ -43,6 +64,8 @@ void Pipeline::read(std::size_t index, std::uint64_t clock_ns) {
 void Pipeline::note_losses(Stream& stream, std::uint64_t refused, std::uint64_t now_ns) {
   const LostCounters lost = tracer_.lost(stream.probe.cpu());
   const std::uint64_t detours_lost = stream.probe.ring().lost();
+  // A mark says itself which detour it touches.
+  stream.lost.unseen = lost.unseen;
   if (refused != 0 || lost != stream.lost || detours_lost != stream.detours_lost || clock_.steps() != clock_steps_) {
     if (stream.doubt_until_ns != last_drain_ns_) stream.doubt_from_ns = last_drain_ns_;
     stream.doubt_until_ns = now_ns;
@@ -62,7 +85,7 @@ void Pipeline::attribute(Stream& stream) {
   const WatchOptions& options = stream.watched.options();
   for (const TickDetour& ticks : stream.popped) {
     Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
-    detour.in_doubt = detour.end_ns >= stream.doubt_from_ns && detour.start_ns <= stream.doubt_until_ns;
+    detour.in_doubt = in_doubt(stream, detour);
     const Ledger& ledger = stream.watched.add(detour, tolerance_ns);
     feed_.add(to_feed(options.cpu, ledger, options.outside, sources_));
   }
@@ -107,7 +130,7 @@ void Pipeline::fill(Snapshot& snapshot) const {
     stream.watched.statistics().copy_to(cpu.statistics);
     snapshot.lost.events += stream.lost.full + stream.lost.nmi + stream.lost.depth + stream.refused;
     snapshot.lost.detours += stream.detours_lost;
-    snapshot.lost.unpaired += stream.lost.unpaired;
+    snapshot.lost.unpaired += stream.lost.unpaired + stream.lost.unseen;
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
     containment.eligible += stream.watched.matcher().containment().eligible;
     containment.contained += stream.watched.matcher().containment().contained;

@@ -51,11 +51,14 @@ class Pipeline {
     std::uint64_t detours_lost = 0;   // at the last drain
     std::uint64_t doubt_from_ns = 0;  // something was lost between these two times
     std::uint64_t doubt_until_ns = 0;
+    std::vector<std::uint64_t> unseen_ns;  // tasks were switched in at these times, and never seen to leave; rising
   };
 
   void read(std::size_t index, std::uint64_t clock_ns);
   void attribute(Stream& stream);
   void note_losses(Stream& stream, std::uint64_t refused, std::uint64_t now_ns);
+  void note_unseen_return(Stream& stream);
+  static bool in_doubt(const Stream& stream, const Detour& detour);
 
   Tracer& tracer_;
   ClockMap& clock_;

@@ -154,7 +154,7 @@ std::size_t Tracer::drain(std::size_t index, std::size_t limit, const Sink& sink
 
 LostCounters Tracer::lost(unsigned cpu) const {
   const volatile noised_cpu& state = implementation_->skeleton->bss_cpus->cpu_states[cpu];
-  return LostCounters{state.lost_full, state.lost_nmi, state.lost_depth, state.unpaired};
+  return LostCounters{state.lost_full, state.lost_nmi, state.lost_depth, state.unpaired, state.unseen};
 }
 
 std::uint64_t Tracer::missed_runs() const {

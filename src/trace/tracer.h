@@ -28,6 +28,7 @@ struct LostCounters {
   std::uint64_t nmi = 0;       ///< records refused inside an NMI
   std::uint64_t depth = 0;     ///< frames refused by the pairing stack
   std::uint64_t unpaired = 0;  ///< entries without exit, exits without entry
+  std::uint64_t unseen = 0;    ///< switches back to the loop that ran no program; each is also a record with a mark
   bool operator==(const LostCounters&) const = default;
 };
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configuration files: an error names its line; what is accepted is in range, and written out it is the same again.
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "fuzz.h"
+#include "service/config.h"
+
+using namespace noised;
+using fuzz::check;
+
+namespace {
+
+constexpr const char* kFile = "fuzz.conf";
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (fuzz::is_one_line({&c, 1})) {
+      out += c;
+    } else {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    }
+  }
+  return out + '"';
+}
+
+const char* name_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug:
+      return "debug";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::warning:
+      return "warning";
+    case LogLevel::error:
+      return "error";
+  }
+  std::abort();
+}
+
+std::string written(const Config& config) {
+  return fmt::format(
+      "[probe]\ncpus = {}\nthreshold = \"{}ns\"\npolicy = \"{}\"\npriority = {}\n"
+      "[trace]\nbuffer_size = \"{}\"\ndrain_interval = \"{}ns\"\n"
+      "[service]\nsocket = {}\nhousekeeping_cpus = {}\n[log]\nlevel = \"{}\"\n",
+      quoted(config.cpus), config.threshold_ns, config.policy == Policy::fifo ? "fifo" : "other", config.priority,
+      config.buffer_bytes, config.drain_interval_ns, quoted(config.socket), quoted(config.housekeeping_cpus),
+      name_of(config.log_level));
+}
+
+void check_place(const Error& error) {
+  const std::string prefix = std::string(kFile) + ":";
+  check(error.what.starts_with(prefix), "the error names the file", error.what);
+  const std::size_t end = error.what.find_first_not_of("0123456789", prefix.size());
+  check(end != std::string::npos && end > prefix.size() && error.what.substr(end).starts_with(": "),
+        "the error names the line", error.what);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto config = parse_config(std::string(fuzz::text(data, size)), kFile);
+  if (!config) {
+    fuzz::check_error(config.error(), ExitCode::usage);
+    check_place(config.error());
+    return 0;
+  }
+  const Config& read = config.value();
+  check(read.threshold_ns > 0, "the threshold is above 0");
+  check(read.priority >= 1 && read.priority <= 99, "the priority is one of SCHED_FIFO");
+  check(std::has_single_bit(read.buffer_bytes), "the buffer size is a power of two");
+  check(!read.socket.empty() && fuzz::is_one_line(read.socket), "the socket can be a path", read.socket);
+  const std::string text = written(read);
+  const auto again = parse_config(text, kFile);
+  check(again.ok(), "what was accepted is accepted again", again.ok() ? "" : again.error().line());
+  check(again.value() == read, "what was accepted means the same again", text);
+  return 0;
+}
