@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instrument does not disturb what it measures.
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <string>
+
+#include "command.h"
+#include "kernel_counters.h"
+#include "measurement.h"
+
+using namespace noised;
+using namespace noised::live;
+
+namespace {
+
+// "voluntary_ctxt_switches:  12" of a thread of this process.
+std::uint64_t status_field(int tid, const std::string& field) {
+  std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(field + ":", 0) == 0) return std::stoull(line.substr(field.size() + 1));
+  }
+  FAIL("no " << field << " for thread " << tid);
+  return 0;
+}
+
+struct Disturbance {
+  std::uint64_t calls = 0;
+  std::uint64_t irq_work = 0;
+};
+
+Disturbance difference(const KernelCounters& before, const KernelCounters& after) {
+  return {after.interrupts.at("CAL") - before.interrupts.at("CAL"),
+          after.interrupts.at("IWI") - before.interrupts.at("IWI")};
+}
+
+}  // namespace
+
+TEST_CASE("low noise: the loop neither sleeps nor yields") {
+  Measurement measurement(probed_cpu());
+  measurement.begin();
+  const std::uint64_t before = status_field(measurement.probe_tid(), "voluntary_ctxt_switches");
+  measurement.run(2000);
+  CHECK(status_field(measurement.probe_tid(), "voluntary_ctxt_switches") == before);
+  measurement.end();
+  CHECK(measurement.report().cpus.at(0).iterations > 1000);
+}
+
+TEST_CASE("low noise: the loop makes no system call") {
+  Measurement measurement(probed_cpu());
+  measurement.begin();
+  const std::string tid = std::to_string(measurement.probe_tid());
+  // strace attaches to the loop's thread alone and sees every system call it makes in a second.
+  const CommandResult traced = run_command({"timeout", "-s", "INT", "1", "strace", "-qq", "-p", tid});
+  INFO("strace printed: " << traced.standard_error);
+  CHECK(traced.standard_error.find('(') == std::string::npos);
+  // The same trace of a thread that does make one, or the check above says nothing.
+  const CommandResult control = run_command({"strace", "-qq", "sleep", "0.1"});
+  CHECK(control.standard_error.find("nanosleep(") != std::string::npos);
+  measurement.end();
+}
+
+TEST_CASE("low noise: draining interrupts the measured CPU no more than not draining") {
+  const unsigned cpu = probed_cpu();
+  Measurement measurement(cpu);
+  measurement.begin();
+  Disturbance draining;
+  Disturbance resting;
+  constexpr int kRounds = 5;
+  for (int round = 0; round < kRounds; ++round) {
+    const KernelCounters start = read_kernel_counters(cpu);
+    Measurement::rest(1000);
+    const KernelCounters middle = read_kernel_counters(cpu);
+    measurement.run(1000);
+    const Disturbance quiet = difference(start, middle);
+    const Disturbance busy = difference(middle, read_kernel_counters(cpu));
+    resting.calls += quiet.calls;
+    resting.irq_work += quiet.irq_work;
+    draining.calls += busy.calls;
+    draining.irq_work += busy.irq_work;
+  }
+  measurement.end();
+  INFO("in " << kRounds << " s each: draining CAL " << draining.calls << " IWI " << draining.irq_work << ", resting CAL "
+             << resting.calls << " IWI " << resting.irq_work);
+  // One interrupt a drain would be 40 a second; what other processes cause is there in both.
+  CHECK(draining.calls <= resting.calls + 40);
+  CHECK(draining.irq_work <= resting.irq_work + 40);
+}
