@@ -94,6 +94,7 @@ Status Daemon::start_tracer() {
   options.possible_cpus = std::size_t{possible.value().back()} + 1;
   options.buffer_bytes = options_.config.buffer_bytes;
   options.btf = options_.btf;
+  options.verbose = options_.config.log_level == LogLevel::debug;
   auto tracer = Tracer::load(options);
   if (!tracer) return tracer.error();
   tracer_ = std::move(tracer).value();
@@ -105,6 +106,9 @@ Status Daemon::start_tracer() {
   for (const std::string& source : tracer_->unsupported()) {
     log_.info("unsupported: {}", source);
     run_.unsupported.push_back(source);
+  }
+  if (on_hypervisor()) {
+    run_.unsupported.emplace_back("vector hypervisor_callback: it has no tracepoint, its time counts as hypervisor");
   }
   describe();
   return success();

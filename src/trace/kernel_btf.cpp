@@ -5,7 +5,8 @@
 #include <bpf/btf.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "trace/libbpf_error.h"
 
 namespace noised {
 
@@ -14,7 +15,7 @@ void KernelBtf::Free::operator()(btf* types) const { btf__free(types); }
 Result<KernelBtf> KernelBtf::load(const std::string& path) {
   btf* types = btf__parse(path.c_str(), nullptr);
   if (types == nullptr) {
-    const std::string reason = std::strerror(errno);
+    const std::string reason = libbpf_text(errno);
     if (path == kRunningKernel) {
       return failure("this kernel gives no BTF (" + path + ": " + reason + ")",
                      "boot one built with CONFIG_DEBUG_INFO_BTF=y, or give this kernel's BTF with --btf FILE");

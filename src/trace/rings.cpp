@@ -8,7 +8,8 @@
 
 #include <cassert>
 #include <cerrno>
-#include <cstring>
+
+#include "trace/libbpf_error.h"
 
 namespace noised {
 
@@ -29,21 +30,20 @@ int Rings::on_record(void* context, void* data, std::size_t size) {
 Status Rings::add(int outer_map, unsigned cpu, std::uint64_t bytes) {
   Descriptor map(bpf_map_create(BPF_MAP_TYPE_RINGBUF, "noised_ring", 0, 0, static_cast<noised_u32>(bytes), nullptr));
   if (!map) {
-    return failure(
-        fmt::format("bpf(BPF_MAP_CREATE): ring of {} bytes for CPU {}: {}", bytes, cpu, std::strerror(errno)),
-        "choose a smaller trace.buffer_size");
+    return failure(fmt::format("bpf(BPF_MAP_CREATE): ring of {} bytes for CPU {}: {}", bytes, cpu, libbpf_text(errno)),
+                   "choose a smaller trace.buffer_size");
   }
   const int descriptor = map.get();
   if (bpf_map_update_elem(outer_map, &cpu, &descriptor, BPF_ANY) != 0) {
-    return failure(fmt::format("bpf(BPF_MAP_UPDATE_ELEM): ring of CPU {}: {}", cpu, std::strerror(errno)));
+    return failure(fmt::format("bpf(BPF_MAP_UPDATE_ELEM): ring of CPU {}: {}", cpu, libbpf_text(errno)));
   }
   readers_.push_back(std::make_unique<Reader>());
   Reader* reader = readers_.back().get();
   if (!buffer_) {
     buffer_.reset(ring_buffer__new(descriptor, on_record, reader, nullptr));
-    if (!buffer_) return failure(fmt::format("mapping the ring of CPU {}: {}", cpu, std::strerror(errno)));
+    if (!buffer_) return failure(fmt::format("mapping the ring of CPU {}: {}", cpu, libbpf_text(errno)));
   } else if (const int code = ring_buffer__add(buffer_.get(), descriptor, on_record, reader); code != 0) {
-    return failure(fmt::format("mapping the ring of CPU {}: {}", cpu, std::strerror(-code)));
+    return failure(fmt::format("mapping the ring of CPU {}: {}", cpu, libbpf_text(code)));
   }
   maps_.push_back(std::move(map));
   return success();

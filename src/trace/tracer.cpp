@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "noised.skel.h"
 #include "trace/kernel_btf.h"
+#include "trace/libbpf_error.h"
 #include "trace/rings.h"
 #include "trace/tracepoints.h"
 
@@ -42,7 +42,7 @@ Error load_error(int code) {
     return failure("bpf(BPF_PROG_LOAD): permission denied",
                    "run as root, or with CAP_BPF and CAP_PERFMON; a kernel in lockdown=confidentiality refuses always");
   }
-  return failure(fmt::format("bpf(BPF_PROG_LOAD): {}", std::strerror(-code)),
+  return failure(fmt::format("bpf(BPF_PROG_LOAD): {}", libbpf_text(code)),
                  "run with --log-level debug to see what the kernel's verifier says");
 }
 
@@ -96,7 +96,7 @@ struct Tracer::Implementation {
         continue;
       }
       const std::string what =
-          fmt::format("{}: attaching to tracepoint {}: {}", describe(probe), tracepoint, std::strerror(errno));
+          fmt::format("{}: attaching to tracepoint {}: {}", describe(probe), tracepoint, libbpf_text(errno));
       if (probe.essential) return failure(what, "without it no attribution would be true");
       left_out.push_back(what);
       if (pair.size() == 2) programs.pop_back();
@@ -112,6 +112,7 @@ Tracer::Tracer(std::unique_ptr<Implementation> implementation) : implementation_
 Tracer::~Tracer() = default;
 
 Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
+  if (!options.verbose) libbpf_set_print(nullptr);
   auto btf = KernelBtf::load(options.btf.value_or(KernelBtf::kRunningKernel));
   if (!btf) return btf.error();
 
@@ -120,7 +121,7 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
   if (options.btf) open_options.btf_custom_path = options.btf->c_str();
   auto state = std::make_unique<Implementation>();
   state->skeleton.reset(noised_bpf__open_opts(&open_options));
-  if (!state->skeleton) return failure(fmt::format("opening the BPF object: {}", std::strerror(errno)));
+  if (!state->skeleton) return failure(fmt::format("opening the BPF object: {}", libbpf_text(errno)));
   noised_bpf& skeleton = *state->skeleton;
   state->prefer_btf = !options.btf;
 
@@ -129,7 +130,7 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
   bpf_map__set_max_entries(skeleton.maps.rings, static_cast<noised_u32>(options.possible_cpus));
   const auto state_bytes = static_cast<noised_u32>(options.possible_cpus * sizeof(noised_cpu));
   if (const int code = bpf_map__set_value_size(skeleton.maps.bss_cpus, state_bytes); code != 0) {
-    return failure(fmt::format("sizing the BPF state for {} CPUs: {}", options.possible_cpus, std::strerror(-code)));
+    return failure(fmt::format("sizing the BPF state for {} CPUs: {}", options.possible_cpus, libbpf_text(code)));
   }
   if (const int code = noised_bpf__load(&skeleton); code != 0) return load_error(code);
 

@@ -19,6 +19,7 @@ struct TracerOptions {
   std::vector<unsigned> cpus;      ///< to watch
   std::size_t possible_cpus = 0;   ///< one more than the highest possible CPU number
   std::uint64_t buffer_bytes = 0;  ///< of each ring; a power of two, at least a page
+  bool verbose = false;            ///< let libbpf and the kernel's verifier speak on standard error
   std::optional<std::string> btf;  ///< BTF of the running kernel from a file: raw_tp programs are used then
 };
 

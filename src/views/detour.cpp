@@ -2,6 +2,8 @@
 // One detour as one line: JSON for programs, and a sum of causes for people.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "views/format.h"
 #include "views/json_fields.h"
 #include "views/views.h"
@@ -58,6 +60,10 @@ std::string separator(bool first, unsigned depth) {
   return first ? "" : " + ";
 }
 
+bool alike(const DetourEntryView& a, const DetourEntryView& b) {
+  return a.kind == b.kind && a.name == b.name && a.depth == b.depth && a.detail == b.detail;
+}
+
 }  // namespace
 
 std::string to_json(const DetourView& detour) {
@@ -77,9 +83,17 @@ std::string to_text(const DetourView& detour) {
   std::string text = fmt::format("cpu {}  {}.{:06} s  {:>7}  ", detour.cpu, detour.start_ns / 1'000'000'000,
                                  detour.start_ns % 1'000'000'000 / 1000, format_duration(detour.duration_ns));
   bool first = true;
-  for (const DetourEntryView& entry : detour.entries) {
-    text += separator(first, entry.depth) + label(entry) + detail_text(entry) + " " + format_duration(entry.self_ns);
+  for (auto entry = detour.entries.begin(); entry != detour.entries.end();) {
+    // A task that starts may have a hundred page faults in a row: one word and their number say as much.
+    const auto next =
+        std::find_if_not(entry, detour.entries.end(), [&](const auto& other) { return alike(*entry, other); });
+    std::uint64_t self_ns = 0;
+    for (auto each = entry; each != next; ++each) self_ns += each->self_ns;
+    text += separator(first, entry->depth) + label(*entry) + detail_text(*entry);
+    if (next - entry > 1) text += fmt::format(" x{}", next - entry);
+    text += " " + format_duration(self_ns);
     first = false;
+    entry = next;
   }
   if (detour.overhead_ns > 0 || first) text += separator(first, 0) + "overhead " + format_duration(detour.overhead_ns);
   if (detour.incomplete) text += "  INCOMPLETE";

@@ -139,6 +139,9 @@ TEST_CASE("a detour shows depth, doubt and gaps without a cause", "[views]") {
   detour.incomplete = false;
   detour.entries = {{"softirq", "TIMER", 1, 1, {}}, {"timer", "f", 2, 2, {}}, {"timer", "g", 3, 2, {}}};
   CHECK(views::to_text(detour) == "cpu 3  1.000001 s  15.0 us  > softirq TIMER 1 ns >> timer f 2 ns >> timer g 3 ns");
+  detour.entries = {
+      {"page_fault", "user", 1, 1, {}}, {"page_fault", "user", 2, 1, {}}, {"page_fault", "user", 4, 0, {}}};
+  CHECK(views::to_text(detour) == "cpu 3  1.000001 s  15.0 us  > page_fault user x2 3 ns + page_fault user 4 ns");
   detour.entries.clear();
   CHECK(views::to_text(detour) == "cpu 3  1.000001 s  15.0 us  overhead 0 ns");
 }
