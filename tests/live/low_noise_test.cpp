@@ -50,12 +50,12 @@ TEST_CASE("low noise: the loop makes no system call") {
   measurement.begin();
   const std::string tid = std::to_string(measurement.probe_tid());
   // strace attaches to the loop's thread alone and sees every system call it makes in a second.
-  const CommandResult traced = run_command({"timeout", "-s", "INT", "1", "strace", "-qq", "-p", tid});
-  INFO("strace printed: " << traced.standard_error);
-  CHECK(traced.standard_error.find('(') == std::string::npos);
+  const Outcome traced = run({"timeout", "-s", "INT", "1", "strace", "-qq", "-p", tid});
+  INFO("strace printed: " << traced.err);
+  CHECK(traced.err.find('(') == std::string::npos);
   // The same trace of a thread that does make one, or the check above says nothing.
-  const CommandResult control = run_command({"strace", "-qq", "sleep", "0.1"});
-  CHECK(control.standard_error.find("nanosleep(") != std::string::npos);
+  const Outcome control = run({"strace", "-qq", "sleep", "0.1"});
+  CHECK(control.err.find("nanosleep(") != std::string::npos);
   measurement.end();
 }
 
@@ -79,6 +79,11 @@ TEST_CASE("low noise: draining interrupts the measured CPU no more than not drai
     draining.irq_work += busy.irq_work;
   }
   measurement.end();
+  std::string functions;
+  for (const ReportSource& source : measurement.report().sources) {
+    if (source.kind == "csd") functions += " " + source.name + " " + std::to_string(source.count);
+  }
+  INFO("functions called there:" << functions);
   INFO("in " << kRounds << " s each: draining CAL " << draining.calls << " IWI " << draining.irq_work << ", resting CAL "
              << resting.calls << " IWI " << resting.irq_work);
   // One interrupt a drain would be 40 a second; what other processes cause is there in both.
