@@ -12,6 +12,7 @@
 #include <chrono>
 
 #include "base/parse.h"
+#include "base/read_file.h"
 #include "service/api.h"
 #include "service/low_noise.h"
 #include "service/ticker.h"
@@ -36,6 +37,15 @@ bool on_hypervisor() {
 std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
                      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+// The kernel stops real-time tasks for a part of each second unless told not to: that is no noise of the machine's.
+void warn_of_throttling(const Log& log) {
+  const auto runtime = read_file("/proc/sys/kernel/sched_rt_runtime_us");
+  if (runtime && runtime.value().starts_with("-1")) return;
+  log.warning(
+      "policy fifo: the kernel takes the CPU from real-time tasks for a part of each second, which will show as "
+      "noise: set sysctl kernel.sched_rt_runtime_us=-1 to measure without");
 }
 
 }  // namespace
@@ -118,6 +128,7 @@ Status Daemon::start_probes() {
   trim_heap();
   if (Status locked = lock_memory(); !locked) log_.warning("{}", locked.error().line());
   const Config& config = options_.config;
+  if (config.policy == Policy::fifo) warn_of_throttling(log_);
   for (const unsigned cpu : cpus_.probe) {
     ProbeOptions options;
     options.cpu = cpu;

@@ -115,7 +115,7 @@ TEST_CASE("help and version are output, and need no configuration") {
   CHECK(line.parse({"--version"}).value().output == "noised " NOISED_VERSION "\n");
 }
 
-TEST_CASE("--check-config says which file is good, or what is not") {
+TEST_CASE("checking the configuration says which file is good, or what is not") {
   const CommandLine line;
   CHECK(line.parse({"--check-config"}).value().output == "no " + line.default_config + ", built-in defaults: good\n");
   line.directory.write("noised.conf", "[probe]\ncpus = '4000'\n");
