@@ -12,7 +12,7 @@ class LineSplitter {
   /// Adds a piece and gives each line that is now complete, without its newline, to `on_line(std::string_view)`;
   /// false if on_line said false: it wants no more.
   template <typename OnLine>
-  bool feed(std::string_view piece, OnLine on_line) {
+  bool feed(std::string_view piece, const OnLine& on_line) {
     for (;;) {
       const std::size_t end = piece.find('\n');
       if (end == std::string_view::npos) break;

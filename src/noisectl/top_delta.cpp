@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <tuple>
 
 #include "views/format.h"
@@ -54,8 +55,8 @@ std::uint64_t interval_max(const TopSample& before, const TopSample& after, cons
   const HistogramSeriesView* now = detours_of(after.histogram, is.cpu);
   if (now == nullptr) return 0;
   const HistogramSeriesView* then = detours_of(before.histogram, is.cpu);
-  for (auto bucket = now->buckets.rbegin(); bucket != now->buckets.rend(); ++bucket)
-    if (bucket->count > count_at(then, bucket->low_ns)) return std::min(bucket->high_ns, is.max_detour_ns);
+  for (const HistogramBucketView& bucket : std::views::reverse(now->buckets))
+    if (bucket.count > count_at(then, bucket.low_ns)) return std::min(bucket.high_ns, is.max_detour_ns);
   return 0;
 }
 

@@ -137,7 +137,8 @@ void Pipeline::fill(Snapshot& snapshot) const {
     snapshot.orphan_intervals += stream.watched.matcher().orphans();
   }
   snapshot.clock = ReportClock{"tsc", clock_.uncertainty_ns(), containment.share()};
-  snapshot.elapsed_ns = last_drain_ns_ - started_ns_;
+  // Now, not at the last drain: the loops have published their progress since.
+  snapshot.elapsed_ns = read_clock_sample().ns - started_ns_;
   snapshot.programs = tracer_.programs();
   for (const ProgramView& program : snapshot.programs) snapshot.lost.missed_runs += program.missed;
 }

@@ -2,7 +2,9 @@
 // noised: the daemon.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "service/daemon.h"
 #include "service/low_noise.h"
@@ -18,7 +20,8 @@ int fail(const noised::Error& error) {
 
 int print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
-  return fail(noised::failure("writing to standard output failed"));
+  return fail(noised::failure(fmt::format("write to standard output: {}", std::strerror(errno)),
+                              "check where it leads: a full disk, or a reader that has gone"));
 }
 
 }  // namespace

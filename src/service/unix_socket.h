@@ -35,7 +35,7 @@ class UnixSocket {
   explicit UnixSocket(std::string path) : path_(std::move(path)) {}
   Status create_directory();
   Status lock();
-  Status remove_stale() const;
+  [[nodiscard]] Status remove_stale() const;
   Status bind_and_listen();
   [[nodiscard]] std::string directory() const;
   [[nodiscard]] std::string lock_path() const { return path_ + ".lock"; }

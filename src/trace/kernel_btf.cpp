@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/quote.h"
 #include "trace/libbpf_error.h"
 
 namespace noised {
@@ -20,7 +21,7 @@ Result<KernelBtf> KernelBtf::load(const std::string& path) {
       return failure("this kernel gives no BTF (" + path + ": " + reason + ")",
                      "boot one built with CONFIG_DEBUG_INFO_BTF=y, or give this kernel's BTF with --btf FILE");
     }
-    return usage_error("cannot read BTF from " + path + ": " + reason,
+    return usage_error("--btf " + in_quotes(path) + ": cannot read BTF: " + reason,
                        "give a BTF or ELF file made for the running kernel");
   }
   return KernelBtf(types);

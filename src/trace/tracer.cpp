@@ -56,7 +56,7 @@ struct Tracer::Implementation {
   bool prefer_btf = true;
 
   // The tp_btf twin, or the raw_tp one where that is preferred or alone.
-  bpf_program* find(std::string_view tracepoint) const {
+  [[nodiscard]] bpf_program* find(std::string_view tracepoint) const {
     const std::string btf = fmt::format("btf_{}", tracepoint);
     bpf_program* program = prefer_btf ? bpf_object__find_program_by_name(skeleton->obj, btf.c_str()) : nullptr;
     if (program != nullptr) return program;

@@ -50,7 +50,7 @@ std::string label(const DetourEntryView& entry) {
 std::string detail_text(const DetourEntryView& entry) {
   std::string text;
   for (const auto& [key, value] : entry.detail)
-    text += (text.empty() ? "" : ", ") + printable(value == "true" ? key : key + " " + value);
+    text += (text.empty() ? "" : ", ") + printable(value == "true" ? key : fmt::format("{} {}", key, value));
   return text.empty() ? text : " (" + text + ")";
 }
 
