@@ -81,24 +81,24 @@ struct noised_frame {
   noised_u64 id;
 };
 
-/* The state of one CPU. The daemon maps it: probe_pid and watched are written by the probe's own CPU from user
- * space, so that no frame is open when watching begins; the counters are read from there without a system call.
- * The first cache line is all that an entry touches besides its frame. */
+/* The state of one CPU. The daemon maps it: probe_pid, current_pid and watched are written by the probe's own CPU from
+ * user space, so that no frame is open when watching begins; the counters are read from there without a system call.
+ * An interrupt finds its CPU's caches cold, and a cache line costs it more than all our instructions: the first line
+ * holds all that entry and exit of the two outermost frames touch. */
 struct noised_cpu {
-  noised_u32 watched;       /* 1 while the loop measures */
+  noised_u32 watched; /* 1 while the loop measures */
+  noised_u32 depth;   /* frames open */
+  noised_u8 kinds[NOISED_STACK_DEPTH];
+  struct noised_frame frames[NOISED_STACK_DEPTH];
   noised_u32 probe_pid;     /* thread id of the loop: its own time on the CPU is not an interval */
-  noised_u32 depth;         /* frames open */
   noised_u32 current_pid;   /* as of the last switch seen; the probe's when watching begins */
   noised_u64 task_start_ns; /* when the current task, if not the probe, was switched in */
-  noised_u8 kinds[NOISED_STACK_DEPTH];
-  noised_u8 padding[24];
-  struct noised_frame frames[NOISED_STACK_DEPTH];
-  noised_u64 lost_full;  /* records refused: ring full, or its lock not to be had */
-  noised_u64 lost_nmi;   /* records refused inside an NMI, where the ring's lock is only tried */
-  noised_u64 lost_depth; /* entries refused: the stack was full */
-  noised_u64 unpaired;   /* frames closed without their exit, and exits without their entry */
-  noised_u64 unseen;     /* marks made: tasks never seen to leave */
-  noised_u64 reserved[3];
+  noised_u64 lost_full;     /* records refused: ring full, or its lock not to be had */
+  noised_u64 lost_nmi;      /* records refused inside an NMI, where the ring's lock is only tried */
+  noised_u64 lost_depth;    /* entries refused: the stack was full */
+  noised_u64 unpaired;      /* frames closed without their exit, and exits without their entry */
+  noised_u64 unseen;        /* marks made: tasks never seen to leave */
+  noised_u64 padding[6];
 };
 
 NOISED_STATIC_ASSERT(sizeof(struct noised_record) == 32, "noised_record is part of the ABI");
