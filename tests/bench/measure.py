@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+# The benchmarks themselves, one function each, and their tables. Called by tests/bench/run.
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from machine import Daemon, exit_on_signals, fail, online_cpus, output_of, quiet, running, say
+
+GAPS = ("hypervisor", "hardware", "overhead", "unexplained")  # kinds of the report that are not intervals
+
+
+def intervals(report):
+    return [source for source in report["sources"] if source["kind"] not in GAPS]
+
+
+class Bench:
+    def __init__(self, build, directory):
+        self.build = build
+        self.directory = directory
+        self.cpus = online_cpus()
+        self.cpu = self.cpus[-1]
+        self.daemon = Daemon(build, self.cpu, directory)
+
+    def program(self, name):
+        return f"{self.build}/tests/bench/{name}"
+
+    # -- loop
+
+    def oslat_ns(self, ticks_per_second):
+        """Nanoseconds per iteration of oslat, as it was when nothing interrupted it.
+
+        oslat sorts every iteration into one bucket, by its length in whole microseconds; so the sum of the buckets is
+        the number of iterations, and those of the first bucket are the ones that were not interrupted. The time of
+        the others (their average is given over all, rounded up to microseconds) comes off the duration, which oslat
+        derives from ticks by its own whole MHz ("freq").
+        """
+        path = f"{self.directory}/oslat.json"
+        output_of("oslat", "-q", "-c", self.cpu, "-C", self.cpus[0], "-D", 1, "-b", 1024, f"--json={path}")
+        with open(path, encoding="ascii") as file:
+            thread = json.load(file)["thread"]["0"]
+        buckets = {float(length): count for length, count in thread["histogram"].items()}
+        shortest = min(buckets)
+        iterations = sum(buckets.values())
+        interrupted = iterations - buckets[shortest]
+        interrupted_us = thread["avg"] * iterations - shortest * buckets[shortest] - interrupted / 2
+        duration_us = thread["duration"] * thread["freq"] * 1e12 / ticks_per_second
+        return (duration_us - interrupted_us) * 1e3 / buckets[shortest]
+
+    def loop(self):
+        rounds = []
+        for _ in range(5):
+            loops = json.loads(output_of(self.program("bench_loop"), self.cpu))
+            rounds.append((loops["noised_ns"], loops["bare_ns"], self.oslat_ns(loops["ticks_per_second"])))
+        noised, bare, oslat = map(statistics.median, zip(*rounds))
+        over_bare = statistics.median(round[0] / round[1] for round in rounds)
+        over_oslat = statistics.median(round[0] / round[2] for round in rounds)
+        print(f"loop: ns per uninterrupted iteration on CPU {self.cpu}, median of {len(rounds)} interleaved rounds\n"
+              f"  noised  {noised:8.2f}\n"
+              f"  bare    {bare:8.2f}   noised/bare  {over_bare:.3f} (aim: at most 1.05)\n"
+              f"  oslat   {oslat:8.2f}   noised/oslat {over_oslat:.3f} (aim: at most 0.5)\n")
+        return {"loop": {"noised_ns": round(noised, 3), "bare_ns": round(bare, 3), "oslat_ns": round(oslat, 3),
+                         "noised_over_bare": round(over_bare, 4), "noised_over_oslat": round(over_oslat, 4)}}
+
+    # -- bpf
+
+    def edge(self):
+        """Runs and run time of each program, and counted intervals by kind and by source, until now."""
+        status, report = (self.daemon.answer(what) for what in ("status", "report"))
+        counts = {}
+        for source in intervals(report):
+            for key in (source["kind"], source["kind"] + ":" + source["name"]):
+                counts[key] = counts.get(key, 0) + source["count"]
+        return {program["name"]: program for program in status["programs"]}, counts
+
+    def bpf(self):
+        load = (self.program("bench_load"), "mixture", self.cpu)
+        with quiet(self.cpu), self.daemon.running(), running(*load, stdout=subprocess.PIPE, text=True) as process:
+            empty = process.stdout.readline().strip()
+            time.sleep(1)
+            programs_before, counts_before = self.edge()
+            time.sleep(10)
+            programs, counts = self.edge()
+            if process.poll() is not None:
+                fail("the load ended early")
+            empty = json.loads(output_of("bpftool", "--json", "prog", "show", "id", empty))
+        rows = []
+        for name, program in programs.items():
+            runs = program["runs"] - programs_before[name]["runs"]
+            run_ns = program["run_ns"] - programs_before[name]["run_ns"]
+            if runs == 0:
+                continue
+            key = watched_key(name, program["kind"])
+            counted = counts.get(key, 0) - counts_before.get(key, 0)
+            # Two switches, there and back, make one interval of a task; the other kinds run one program at each edge.
+            watched = min(runs, counted * (2 if name == "sched_switch" else 1))
+            rows.append({"program": name, "runs": runs, "mean_ns": round(run_ns / runs, 1),
+                         "watched_share": round(watched / runs, 3), "run_ns": run_ns, "watched": watched})
+        rows.sort(key=lambda row: -row["run_ns"])
+        return self.bpf_result(rows, empty["run_time_ns"] / empty["run_cnt"])
+
+    @staticmethod
+    def bpf_result(rows, empty_ns):
+        runs, run_ns, watched = (sum(row[key] for row in rows) for key in ("runs", "run_ns", "watched"))
+        if watched == 0:
+            fail("no program ran on the watched CPU")
+        if watched < runs / 2:
+            say("most runs were on other CPUs, which flatters the mean: something else keeps this machine busy")
+        watched_ns = (run_ns - (runs - watched) * empty_ns) / watched
+        print("bpf: ns per run of each program under load, on all CPUs, by the kernel's own statistics\n"
+              f"  {'program':28}{'runs':>9}{'mean ns':>9}   of these on the watched CPU")
+        for row in rows:
+            print(f"  {row['program']:28}{row['runs']:9}{row['mean_ns']:9.1f}{row['watched_share']:8.0%}")
+        print(f"  {'all':28}{runs:9}{run_ns / runs:9.1f}{watched / runs:8.0%}   (aim: below 100 ns)\n"
+              f"  The kernel's two clock reads are in all of it: a program that does nothing takes {empty_ns:.1f} ns.\n"
+              f"  On other CPUs programs end early, but cost no less than that: one on the watched CPU took at most "
+              f"{watched_ns:.1f} ns.\n")
+        programs = [{key: row[key] for key in ("program", "runs", "mean_ns", "watched_share")} for row in rows]
+        return {"bpf": programs, "bpf_mean_ns": round(run_ns / runs, 1), "bpf_empty_ns": round(empty_ns, 1),
+                "bpf_watched_ns_at_most": round(watched_ns, 1)}
+
+    # -- pipeline
+
+    def sustained(self, tasks):
+        """Events a second while that many tasks do nothing but fault on the watched CPU, and what was lost."""
+        with running(self.program("bench_load"), "faults", self.cpu, tasks):
+            time.sleep(0.2)
+            report = json.loads(output_of(*self.daemon.command, "--duration", "3s", "--report", "json"))
+        events = sum(source["count"] for source in intervals(report))
+        return events * 1e9 / report["elapsed_ns"], report["lost"]
+
+    def pipeline(self):
+        synthetic = json.loads(output_of(self.program("bench_pipeline"), self.cpu))
+        per_detour = synthetic["intervals"] / synthetic["detours"]
+        print(f"pipeline: intervals per second on one core, {per_detour:.1f} a detour, a full ring a drain\n"
+              f"  matched, attributed, counted   {synthetic['attributed']:12.0f}\n"
+              f"  with names before, feed after  {synthetic['with_names_and_feed']:12.0f} (aim: 5000000)")
+        print("pipeline: events per second sustained from the kernel for 3 s, default buffers")
+        sustained = []
+        with quiet(self.cpu):
+            for tasks in (1, 2, 4, 8):
+                rate, lost = self.sustained(tasks)
+                sustained.append((-sum(lost.values()), rate))
+                what = ", ".join(f"{count} {name}" for name, count in lost.items() if count) or "nothing"
+                print(f"  {tasks} faulting tasks  {rate:12.0f}   lost: {what}")
+        lost, rate = max(sustained)  # the highest rate of those that lost least
+        print()
+        return {"pipeline": {"intervals_per_second": synthetic["with_names_and_feed"],
+                             "attributed_per_second": synthetic["attributed"],
+                             "sustained_events_per_second": round(rate), "lost": -lost}}
+
+    # -- daemon
+
+    def daemon_alone(self):
+        with self.daemon.running() as process:
+            time.sleep(1)
+            begin, begin_ns = time.monotonic_ns(), cpu_time_ns(process.pid)
+            time.sleep(20)
+            elapsed, used_ns = time.monotonic_ns() - begin, cpu_time_ns(process.pid) - begin_ns
+            with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+                fields = dict(line.split(":", 1) for line in file)
+        rss, peak = (int(fields[key].split()[0]) * 1024 for key in ("VmRSS", "VmHWM"))
+        print(f"daemon: watching CPU {self.cpu}, default settings, nobody asking, {elapsed / 1e9:.0f} s\n"
+              f"  share of one CPU   {used_ns / elapsed:10.4%}   without the probe thread (aim: below 0.5%)\n"
+              f"  resident memory    {rss / 2**20:6.1f} MiB, peak {peak / 2**20:.1f} MiB (aim: at most 32 MiB)\n")
+        return {"daemon": {"cpu_share": round(used_ns / elapsed, 6), "rss_bytes": rss, "peak_rss_bytes": peak}}
+
+
+def watched_key(program, kind):
+    """The report's count of intervals that tells how often a program ran on the watched CPU."""
+    if kind == "vector":
+        return "vector:" + program.removesuffix("_entry").removesuffix("_exit")
+    if kind == "page_fault":
+        return "page_fault:" + program.removeprefix("page_fault_")
+    return kind
+
+
+def cpu_time_ns(pid):
+    """CPU time of all threads of a process but those that probe."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/comm", encoding="utf-8") as comm:
+            if comm.read().startswith("noised/"):
+                continue
+        with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as schedstat:
+            total += int(schedstat.read().split()[0])
+    return total
+
+
+def main():
+    build, *arguments = sys.argv[1:]
+    as_json = "--json" in arguments
+    names = [name for name in arguments if name != "--json"] or ["loop", "bpf", "pipeline", "daemon"]
+    exit_on_signals()
+    result = {}
+    tables = sys.stdout
+    with tempfile.TemporaryDirectory(prefix="noised-bench-") as directory:
+        bench = Bench(build, directory)
+        run = {"loop": bench.loop, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone}
+        sys.stdout = sys.stderr if as_json else tables
+        for name in dict.fromkeys(names):
+            say(f"measuring {name}")
+            result |= run[name]()
+            sys.stdout.flush()
+    sys.stdout = tables
+    if as_json:
+        print(json.dumps(result))
+
+
+main()

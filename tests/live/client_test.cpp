@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// noisectl against a daemon that lives, dies, or was never there.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../unit/base_temporary_directory.h"
+#include "command.h"
+#include "left_behind.h"
+#include "measurement.h"
+#include "report_checks.h"
+
+using namespace noised;
+using namespace noised::live;
+using noised::test::TemporaryDirectory;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// A daemon in the background, and its clients.
+class Daemon {
+ public:
+  explicit Daemon(const TemporaryDirectory& directory, const std::string& threshold = "200ns")
+      : socket_(directory.path("socket")), threshold_(threshold) {
+    start();
+  }
+
+  void start() {
+    const std::string cpu = std::to_string(probed_cpu());
+    process_.emplace(Arguments{NOISED_BINARY, "--socket", socket_, "--cpus", cpu, "--threshold", threshold_,
+                               "--log-level", "error"});
+    REQUIRE(eventually([this] { return ask({"status"}).exit_code == 0; }));
+  }
+
+  [[nodiscard]] Arguments client(const Arguments& arguments) const {
+    Arguments command{NOISECTL_BINARY, "--socket", socket_};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return command;
+  }
+  [[nodiscard]] Outcome ask(const Arguments& arguments) const { return run(client(arguments)); }
+  [[nodiscard]] Json json(const std::string& command) const { return object_in(ask({command, "--json"}).out); }
+
+  /// Ends it, and checks that it ended as it should.
+  void stop() {
+    process_->signal(SIGTERM);
+    const Outcome outcome = process_->wait();
+    INFO("standard error: " << outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.err.empty());
+    CHECK(outcome.out.empty());
+  }
+
+  void kill() {
+    process_->signal(SIGKILL);
+    CHECK(process_->wait().exit_code == 128 + SIGKILL);
+  }
+
+ private:
+  std::string socket_;
+  std::string threshold_;
+  std::optional<Background> process_;
+};
+
+// The whole lines of a stream: what comes after the last newline is still being written.
+std::vector<Json> records_in(const std::string& text) {
+  std::vector<Json> records;
+  for (const std::string& line : lines_of(text.substr(0, text.rfind('\n') + 1))) records.push_back(object_in(line));
+  return records;
+}
+
+std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void check_stream(const std::vector<Json>& records, std::uint64_t min_ns) {
+  std::uint64_t last_end = 0;
+  for (const Json& record : records) {
+    if (is_lost_line(record)) continue;
+    check_detour(record);
+    INFO(record.dump());
+    CHECK(record.at("duration_ns") >= min_ns);
+    CHECK(record.at("start_ns") >= last_end);
+    last_end = record.at("start_ns").get<std::uint64_t>() + record.at("duration_ns").get<std::uint64_t>();
+  }
+}
+
+// Every detour that the one follower saw was shown to the other, or counted in a lost line.
+void check_complete(const std::vector<Json>& slow, const std::vector<Json>& fast) {
+  const Json from = slow.front().at("start_ns");
+  const Json to = std::min(slow.back().at("start_ns"), fast.back().at("start_ns"));
+  const auto happened = std::count_if(fast.begin(), fast.end(), [&](const Json& detour) {
+    return detour.at("start_ns") >= from && detour.at("start_ns") <= to;
+  });
+  std::int64_t accounted = 0;
+  for (const Json& record : slow) {
+    if (!is_lost_line(record) && record.at("start_ns") > to) break;
+    accounted += is_lost_line(record) ? record.at("lost_detours").get<std::int64_t>() : 1;
+  }
+  CHECK(accounted == happened);
+}
+
+std::size_t lost_lines(const std::vector<Json>& records) {
+  return static_cast<std::size_t>(std::count_if(records.begin(), records.end(), is_lost_line));
+}
+
+void check_refused(const Outcome& outcome, int exit_code, const std::string& place, const std::string& remedy) {
+  INFO("standard error: " << outcome.err);
+  CHECK(outcome.exit_code == exit_code);
+  CHECK(outcome.out.empty());
+  CHECK(lines_of(outcome.err).size() == 1);
+  CHECK(outcome.err.starts_with("noisectl: "));
+  CHECK(outcome.err.find(place) != std::string::npos);
+  CHECK(outcome.err.find(remedy) != std::string::npos);
+}
+
+// Counters of a later report against those of an earlier one of the same daemon.
+void check_grown(const Json& earlier, const Json& later) {
+  CHECK(later.at("elapsed_ns") > earlier.at("elapsed_ns"));
+  CHECK(later.at("start") == earlier.at("start"));
+  for (const auto& [reason, count] : earlier.at("lost").items()) CHECK(later.at("lost").at(reason) >= count);
+  REQUIRE(earlier.at("cpus").size() == later.at("cpus").size());
+  for (std::size_t i = 0; i < earlier.at("cpus").size(); ++i) {
+    for (const char* field : {"observed_ns", "iterations", "detours", "detour_ns"}) {
+      INFO(field);
+      CHECK(later.at("cpus")[i].at(field) > earlier.at("cpus")[i].at(field));
+    }
+    for (const char* field : {"max_detour_ns", "explained_ns", "overhead_ns", "hypervisor_ns", "hardware_ns"}) {
+      INFO(field);
+      CHECK(later.at("cpus")[i].at(field) >= earlier.at("cpus")[i].at(field));
+    }
+  }
+  const auto key = [](const Json& source) { return Json::array({source["cpu"], source["kind"], source["name"]}); };
+  std::map<Json, Json> sources;
+  for (const Json& source : later.at("sources")) sources[key(source)] = source;
+  for (const Json& source : earlier.at("sources")) {
+    INFO(source.dump());
+    REQUIRE(sources.contains(key(source)));
+    const Json& grown = sources[key(source)];
+    CHECK(grown.at("count") >= source.at("count"));
+    CHECK(grown.at("total_ns") >= source.at("total_ns"));
+    CHECK(grown.at("max_ns") >= source.at("max_ns"));
+    CHECK(grown.at("min_ns") <= source.at("min_ns"));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("status, report and histogram answer in text and in JSON") {
+  const TemporaryDirectory directory;
+  Daemon daemon(directory);
+  std::this_thread::sleep_for(milliseconds(300));
+  for (const std::string command : {"status", "report", "histogram"}) {
+    INFO(command);
+    const Outcome text = daemon.ask({command});
+    CHECK(text.exit_code == 0);
+    CHECK(text.err.empty());
+    CHECK(lines_of(text.out).size() > 5);
+    CHECK(text.out.ends_with('\n'));
+    CHECK(text.out.find('{') == std::string::npos);
+    const Outcome json = daemon.ask({command, "--json"});
+    CHECK(json.exit_code == 0);
+    CHECK(json.err.empty());
+    CHECK(lines_of(json.out).size() == 1);
+    CHECK(object_in(json.out).at("schema").get<std::string>() == "noised." + command + "/1");
+  }
+  const Json histogram = daemon.json("histogram");
+  CHECK_FALSE(histogram.at("series").empty());
+  for (const Json& series : histogram.at("series")) CHECK(series.at("count") > 0);
+  daemon.stop();
+  CHECK(names_in(directory.path()).empty());
+  CHECK(programs_left_behind().empty());
+}
+
+TEST_CASE("every live report adds up, and no counter ever falls") {
+  const TemporaryDirectory directory;
+  Daemon daemon(directory);
+  std::this_thread::sleep_for(milliseconds(200));
+  Json earlier = daemon.json("report");
+  for (int turn = 0; turn < 10; ++turn) {
+    std::this_thread::sleep_for(milliseconds(130));
+    Json later = daemon.json("report");
+    check_fields(later);
+    check_ledger(later);
+    check_grown(earlier, later);
+    earlier = std::move(later);
+  }
+  daemon.stop();
+}
+
+TEST_CASE("detours lists what is kept, in order, each adding up") {
+  const TemporaryDirectory directory;
+  Daemon daemon(directory);
+  std::this_thread::sleep_for(milliseconds(700));
+  const Outcome all = daemon.ask({"detours", "--json"});
+  CHECK(all.exit_code == 0);
+  CHECK(all.err.empty());
+  const std::vector<Json> records = records_in(all.out);
+  CHECK(records.size() > 50);
+  CHECK(lost_lines(records) == 0);
+  check_stream(records, 200);
+  const Outcome text = daemon.ask({"detours"});
+  CHECK(text.exit_code == 0);
+  CHECK(lines_of(text.out).size() >= records.size());
+  CHECK(text.out.find("local_timer") != std::string::npos);
+  // Both sides of the limit are there, or the filter would not be seen to work.
+  const std::vector<Json> few = records_in(daemon.ask({"detours", "--json", "--min", "5us"}).out);
+  CHECK(few.size() > 20);
+  CHECK(few.size() < records.size());
+  check_stream(few, 5000);
+  CHECK(daemon.ask({"detours", "--json", "--min", "1h"}).out.empty());
+  daemon.stop();
+}
+
+TEST_CASE("detours --follow shows them as they happen") {
+  const TemporaryDirectory directory;
+  Daemon daemon(directory);
+  const std::uint64_t begin = now_ns();
+  Background follower(daemon.client({"detours", "--follow", "--json"}));
+  Background choosy(daemon.client({"detours", "--follow", "--json", "--min", "5us"}));
+  Background reader(daemon.client({"detours", "--follow"}));
+  std::size_t seen = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    std::this_thread::sleep_for(milliseconds(400));
+    const std::uint64_t now = now_ns();
+    const std::vector<Json> records = records_in(follower.out());
+    CHECK(records.size() > seen + 50);  // the tick alone is 100 a second or more
+    seen = records.size();
+    REQUIRE(seen > 0);
+    CHECK(records.back().at("start_ns").get<std::uint64_t>() + 500'000'000U > now);
+    CHECK(records.back().at("start_ns") < now);
+  }
+  for (Background* client : {&follower, &choosy, &reader}) client->signal(SIGINT);
+  const Outcome outcome = follower.wait();
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.err.empty());
+  CHECK(outcome.out.ends_with('\n'));
+  const std::vector<Json> records = records_in(outcome.out);
+  CHECK(lost_lines(records) == 0);
+  check_stream(records, 200);
+  CHECK(records.front().at("start_ns").get<std::uint64_t>() + 1'000'000'000U > begin);
+  const std::vector<Json> long_ones = records_in(choosy.wait().out);
+  CHECK(long_ones.size() > 50);
+  CHECK(long_ones.size() < records.size());
+  check_stream(long_ones, 5000);
+  CHECK(lines_of(reader.wait().out).size() > 100);
+  daemon.stop();
+}
+
+TEST_CASE("a follower that stops reading disturbs neither the daemon nor another follower") {
+  const TemporaryDirectory directory;
+  // Without the many short gaps that a virtual machine shows, a stall of this machine loses nothing for the fast one.
+  Daemon daemon(directory, "1us");
+  Background fast(daemon.client({"detours", "--follow", "--json"}));
+  REQUIRE(eventually([&] { return !records_in(fast.out()).empty(); }));
+  Background slow(daemon.client({"detours", "--follow", "--json"}));
+  REQUIRE(eventually([&] { return !records_in(slow.out()).empty(); }));
+  slow.signal(SIGSTOP);
+  std::size_t seen = 0;
+  for (int turn = 0; turn < 8; ++turn) {
+    std::this_thread::sleep_for(milliseconds(400));
+    const std::uint64_t now = now_ns();
+    const std::vector<Json> records = records_in(fast.out());
+    CHECK(records.size() > seen + 50);
+    seen = records.size();
+    CHECK(records.back().at("start_ns").get<std::uint64_t>() + 500'000'000U > now);
+    CHECK(daemon.ask({"status"}).exit_code == 0);
+  }
+  const std::uint64_t awake = now_ns();
+  slow.signal(SIGCONT);
+  CHECK(eventually([&] {
+    const Json last = records_in(slow.out()).back();
+    return !is_lost_line(last) && last.at("start_ns") > awake;
+  }));
+  const Json report = daemon.json("report");
+  check_ledger(report);
+  CHECK(report.at("lost").at("events") == 0);
+  CHECK(report.at("lost").at("detours") == 0);
+  // Stopped again: a daemon that ends does not wait for it.
+  slow.signal(SIGSTOP);
+  const std::uint64_t told = now_ns();
+  daemon.stop();
+  CHECK(now_ns() - told < 2'000'000'000U);
+  CHECK(names_in(directory.path()).empty());
+  const std::vector<Json> all = records_in(fast.wait().out);
+  CHECK(lost_lines(all) == 0);
+  check_stream(all, 1000);
+  slow.signal(SIGCONT);
+  const std::vector<Json> some = records_in(slow.wait().out);
+  check_stream(some, 1000);
+  check_complete(some, all);
+}
+
+TEST_CASE("a follower whose daemon is killed says so in one line") {
+  const TemporaryDirectory directory;
+  Daemon daemon(directory);
+  Background follower(daemon.client({"detours", "--follow", "--json"}));
+  REQUIRE(eventually([&] { return lines_of(follower.out()).size() > 100; }));
+  daemon.kill();
+  Outcome outcome = follower.wait();
+  check_stream(records_in(outcome.out), 200);
+  CHECK(outcome.out.ends_with('\n'));
+  outcome.out.clear();
+  check_refused(outcome, 1, directory.path("socket"), "");
+  CHECK(programs_left_behind().empty());
+}
+
+TEST_CASE("a new daemon takes over what a killed one left") {
+  const TemporaryDirectory directory;
+  Daemon daemon(directory);
+  daemon.kill();
+  CHECK_FALSE(names_in(directory.path()).empty());
+  check_refused(daemon.ask({"status"}), 1, directory.path("socket"), "noised");
+  daemon.start();
+  check_ledger(daemon.json("report"));
+  daemon.stop();
+  CHECK(names_in(directory.path()).empty());
+}
+
+TEST_CASE("top refuses without a terminal") {
+  const TemporaryDirectory directory;
+  check_refused(run({NOISECTL_BINARY, "--socket", directory.path("none"), "top"}), 2, "terminal", "noisectl");
+  Daemon daemon(directory);
+  check_refused(daemon.ask({"top"}), 2, "terminal", "noisectl");
+  daemon.stop();
+}
+
+TEST_CASE("without a daemon every command says how to start one") {
+  const TemporaryDirectory directory;
+  const std::string socket = directory.path("socket");
+  for (const Arguments& command : {Arguments{"status"}, Arguments{"report"}, Arguments{"histogram"},
+                                   Arguments{"detours"}, Arguments{"detours", "--follow"}}) {
+    for (const bool json : {false, true}) {
+      Arguments arguments{NOISECTL_BINARY, "--socket", socket};
+      arguments.insert(arguments.end(), command.begin(), command.end());
+      if (json) arguments.push_back("--json");
+      INFO(command.front());
+      check_refused(run(arguments), 1, socket, "noised --cpus");
+    }
+  }
+  directory.write("file", "");
+  check_refused(run({NOISECTL_BINARY, "--socket", directory.path("file"), "status"}), 1, directory.path("file"),
+                "noised --cpus");
+}
+
+TEST_CASE("noisectl refuses what it cannot mean") {
+  const auto refused = [](const Arguments& arguments, const std::string& place, const std::string& remedy) {
+    Arguments command{NOISECTL_BINARY};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    INFO(place);
+    check_refused(run(command), 2, place, remedy);
+  };
+  refused({}, "subcommand", "--help");
+  refused({"no-such-command"}, "no-such-command", "--help");
+  refused({"status", "--no-such-flag"}, "--no-such-flag", "--help");
+  refused({"detours", "--min", "5"}, "--min", "5");
+  refused({"detours", "--min", "quick"}, "--min", "200ns");
+  refused({"--socket", std::string(200, 'x'), "status"}, "--socket", "107");
+}
