@@ -3,13 +3,14 @@
 #include "probe/probe.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "base/cpu_set.h"
 
 namespace noised {
 namespace {
@@ -30,24 +31,6 @@ class Attributes {
   pthread_attr_t attributes_{};
 };
 
-// A CPU set of any size: glibc's cpu_set_t ends at 1024.
-class CpuSet {
- public:
-  explicit CpuSet(unsigned cpu) : set_(CPU_ALLOC(cpu + 1)), bytes_(CPU_ALLOC_SIZE(cpu + 1)) {
-    CPU_ZERO_S(bytes_, set_);
-    CPU_SET_S(cpu, bytes_, set_);
-  }
-  ~CpuSet() { CPU_FREE(set_); }
-  CpuSet(const CpuSet&) = delete;
-  CpuSet& operator=(const CpuSet&) = delete;
-  [[nodiscard]] const cpu_set_t* get() const { return set_; }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
-
- private:
-  cpu_set_t* set_;
-  std::size_t bytes_;
-};
-
 void sleep_ms(long milliseconds) {
   const timespec time{milliseconds / 1000, milliseconds % 1000 * 1'000'000};
   nanosleep(&time, nullptr);
@@ -61,7 +44,7 @@ Probe::Probe(const ProbeOptions& options, noised_cpu& state)
 Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised_cpu& state) {
   std::unique_ptr<Probe> probe(new Probe(options, state));
   Attributes attributes;
-  const CpuSet cpus(options.cpu);
+  const CpuSet cpus({options.cpu});
   pthread_attr_setstacksize(attributes.get(), kStackBytes);
   pthread_attr_setaffinity_np(attributes.get(), cpus.bytes(), cpus.get());
   if (options.fifo) {

@@ -4,14 +4,13 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sched.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 
+#include "base/cpu_set.h"
 #include "base/parse.h"
 
 namespace noised {
@@ -32,13 +31,8 @@ Status lock_memory() {
 }
 
 Status confine_to(const std::vector<unsigned>& cpus) {
-  const unsigned highest = *std::max_element(cpus.begin(), cpus.end());
-  cpu_set_t* set = CPU_ALLOC(highest + 1);
-  const std::size_t bytes = CPU_ALLOC_SIZE(highest + 1);
-  CPU_ZERO_S(bytes, set);
-  for (const unsigned cpu : cpus) CPU_SET_S(cpu, bytes, set);
-  const int code = sched_setaffinity(0, bytes, set);
-  CPU_FREE(set);
+  const CpuSet set(cpus);
+  const int code = sched_setaffinity(0, set.bytes(), set.get());
   if (code == 0) return success();
   return failure(fmt::format("sched_setaffinity to CPUs {}: {}", format_cpu_list(cpus), std::strerror(errno)),
                  "check this process's cpuset");
