@@ -3,6 +3,9 @@
 #include "pipeline/pipeline.h"
 
 #include <algorithm>
+#include <functional>
+
+#include "base/monotonic.h"
 
 namespace noised {
 namespace {
@@ -22,16 +25,17 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
     options.outside = outside;
     streams_.emplace_back(*probe, options, sources);
   }
-  started_ns_ = last_drain_ns_ = read_clock_sample().ns;
+  started_ns_ = monotonic_ns();
+  for (Stream& stream : streams_) stream.looked_ns = started_ns_;
 }
 
-void Pipeline::read(std::size_t index, std::uint64_t clock_ns) {
+void Pipeline::read(std::size_t index) {
   Stream& stream = streams_[index];
   stream.popped.clear();
   stream.probe.ring().pop_all(stream.popped);
   stream.unseen_ns.clear();
   std::uint64_t refused = 0;
-  tracer_.drain(index, kDrainLimit, [&](const noised_record& record, const char* comm) {
+  const auto sink = [&](const noised_record& record, const char* comm) {
     if ((record.flags & NOISED_FLAG_UNSEEN) != 0) {
       stream.unseen_ns.push_back(record.start_ns);
       return;
@@ -39,9 +43,10 @@ void Pipeline::read(std::size_t index, std::uint64_t clock_ns) {
     const Interval interval{record.start_ns, record.start_ns + record.duration_ns, names_.resolve(record, comm),
                             static_cast<Kind>(record.kind), record.flags};
     if (!stream.watched.add(interval)) ++refused;
-  });
+  };
+  tracer_.drain(index, kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
   note_unseen_return(stream);
-  note_losses(stream, refused, clock_ns);
+  note_losses(stream, refused);
 }
 
 // The mark of a switch that ran no program comes with the next one that does. Until then, the kernel's last word is
@@ -59,17 +64,18 @@ bool Pipeline::in_doubt(const Stream& stream, const Detour& detour) {
   return first != stream.unseen_ns.end() && *first <= detour.end_ns;
 }
 
-// Whatever was lost was lost between the last drain and this one: every detour that touches that time is in doubt,
-// those of the next drain too that began before it.
-void Pipeline::note_losses(Stream& stream, std::uint64_t refused, std::uint64_t now_ns) {
+// Whatever was lost was lost between the last look at the counters and this one: every detour that touches that time is
+// in doubt, those of the next drain too that began before it.
+void Pipeline::note_losses(Stream& stream, std::uint64_t refused) {
+  const std::uint64_t looked_ns = monotonic_ns();
   const LostCounters lost = tracer_.lost(stream.probe.cpu());
   const std::uint64_t detours_lost = stream.probe.ring().lost();
-  // A mark says itself which detour it touches.
-  stream.lost.unseen = lost.unseen;
-  if (refused != 0 || lost != stream.lost || detours_lost != stream.detours_lost || clock_.steps() != clock_steps_) {
-    if (stream.doubt_until_ns != last_drain_ns_) stream.doubt_from_ns = last_drain_ns_;
-    stream.doubt_until_ns = now_ns;
+  stream.lost.unseen = lost.unseen;  // a mark says itself which detour it touches
+  if (refused != 0 || lost != stream.lost || detours_lost != stream.detours_lost) {
+    if (stream.doubt_until_ns < stream.looked_ns) stream.doubt_from_ns = stream.looked_ns;
+    stream.doubt_until_ns = monotonic_ns();
   }
+  stream.looked_ns = looked_ns;
   stream.lost = lost;
   stream.detours_lost = detours_lost;
   stream.refused += refused;
@@ -82,25 +88,26 @@ void Pipeline::attribute(Stream& stream) {
     stream.watched.begin(stream.first_ns);
   }
   const std::uint64_t tolerance_ns = clock_.uncertainty_ns();
+  const bool clock_stepped = clock_.steps() != clock_steps_;
   const WatchOptions& options = stream.watched.options();
   for (const TickDetour& ticks : stream.popped) {
+    if (ticks.end_ticks < ticks.start_ticks) {  // the counter itself went back: there is no such time
+      ++stream.impossible;
+      continue;
+    }
     Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
-    detour.in_doubt = in_doubt(stream, detour);
+    detour.in_doubt = clock_stepped || in_doubt(stream, detour);
     const Ledger& ledger = stream.watched.add(detour, tolerance_ns);
     feed_.add(to_feed(options.cpu, ledger, options.outside, sources_));
   }
-  detours_ += stream.popped.size();
 }
 
 void Pipeline::drain() {
-  const ClockSample before = read_clock_sample();
-  for (std::size_t index = 0; index < streams_.size(); ++index) read(index, before.ns);
+  for (std::size_t index = 0; index < streams_.size(); ++index) read(index);
   // After the detours were read, so that each of them lies before this sample.
-  const ClockSample sample = read_clock_sample();
-  clock_.add(sample);
+  clock_.add(read_clock_sample());
   for (Stream& stream : streams_) attribute(stream);
   clock_steps_ = clock_.steps();
-  last_drain_ns_ = before.ns;
   feed_.commit();
   if (snapshots_.wanted()) snapshots_.answer([this](Snapshot& snapshot) { fill(snapshot); });
 }
@@ -129,7 +136,7 @@ void Pipeline::fill(Snapshot& snapshot) const {
     cpu.observed_ns = last == 0 ? 0 : clock_.to_ns(last - storing) - clock_.to_ns(progress.first_ticks.load());
     stream.watched.statistics().copy_to(cpu.statistics);
     snapshot.lost.events += stream.lost.full + stream.lost.nmi + stream.lost.depth + stream.refused;
-    snapshot.lost.detours += stream.detours_lost;
+    snapshot.lost.detours += stream.detours_lost + stream.impossible;
     snapshot.lost.unpaired += stream.lost.unpaired + stream.lost.unseen;
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
     containment.eligible += stream.watched.matcher().containment().eligible;
@@ -138,7 +145,7 @@ void Pipeline::fill(Snapshot& snapshot) const {
   }
   snapshot.clock = ReportClock{"tsc", clock_.uncertainty_ns(), containment.share()};
   // Now, not at the last drain: the loops have published their progress since.
-  snapshot.elapsed_ns = read_clock_sample().ns - started_ns_;
+  snapshot.elapsed_ns = monotonic_ns() - started_ns_;
   snapshot.programs = tracer_.programs();
   for (const ProgramView& program : snapshot.programs) snapshot.lost.missed_runs += program.missed;
 }

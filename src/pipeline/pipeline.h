@@ -33,8 +33,6 @@ class Pipeline {
   void fill(Snapshot& snapshot) const;
   [[nodiscard]] DetourFeed& feed() { return feed_; }
   [[nodiscard]] SnapshotExchange& snapshots() { return snapshots_; }
-  /// Detours seen in all; for the log.
-  [[nodiscard]] std::uint64_t detours() const { return detours_; }
 
  private:
   struct Stream {
@@ -47,6 +45,8 @@ class Pipeline {
     std::vector<TickDetour> popped;
     std::uint64_t first_ns = 0;
     LostCounters lost;                // at the last drain
+    std::uint64_t impossible = 0;     // detours that end before they begin: lost
+    std::uint64_t looked_ns = 0;      // when the counters were read last
     std::uint64_t refused = 0;        // intervals that the matcher had no room for
     std::uint64_t detours_lost = 0;   // at the last drain
     std::uint64_t doubt_from_ns = 0;  // something was lost between these two times
@@ -54,9 +54,9 @@ class Pipeline {
     std::vector<std::uint64_t> unseen_ns;  // tasks were switched in at these times, and never seen to leave; rising
   };
 
-  void read(std::size_t index, std::uint64_t clock_ns);
+  void read(std::size_t index);
   void attribute(Stream& stream);
-  void note_losses(Stream& stream, std::uint64_t refused, std::uint64_t now_ns);
+  void note_losses(Stream& stream, std::uint64_t refused);
   void note_unseen_return(Stream& stream);
   static bool in_doubt(const Stream& stream, const Detour& detour);
 
@@ -68,9 +68,7 @@ class Pipeline {
   SnapshotExchange snapshots_;
   std::vector<Stream> streams_;
   std::uint64_t started_ns_ = 0;
-  std::uint64_t last_drain_ns_ = 0;
   std::uint64_t clock_steps_ = 0;
-  std::uint64_t detours_ = 0;
 };
 
 }  // namespace noised

@@ -3,11 +3,11 @@
 #include "trace/clock.h"
 
 #include <cpuid.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cassert>
 
+#include "base/monotonic.h"
 #include "base/tsc.h"
 
 namespace noised {
@@ -18,12 +18,6 @@ using Wide = unsigned __int128;
 constexpr int kTries = 16;
 constexpr std::uint64_t kUsualWidthFactor = 4;
 constexpr std::uint64_t kStepNs = 10'000;
-
-std::uint64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // The line through two samples, at `ticks`; `ticks` may lie outside them.
 std::uint64_t interpolate(const ClockSample& a, const ClockSample& b, std::uint64_t ticks) {

@@ -10,18 +10,13 @@
 #include <cstdint>
 #include <thread>
 
+#include "base/monotonic.h"
 #include "measurement.h"
 
 using namespace noised;
 using namespace noised::live;
 
 namespace {
-
-std::uint64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 struct Truth {
   std::uint64_t activations = 0;
@@ -38,13 +33,13 @@ Truth run_periodically(unsigned cpu, std::uint64_t milliseconds) {
     CPU_SET(cpu, &set);
     const sched_param priority{2};
     if (sched_setaffinity(0, sizeof(set), &set) != 0 || sched_setscheduler(0, SCHED_FIFO, &priority) != 0) return;
-    const std::uint64_t end = now_ns() + milliseconds * 1'000'000;
-    for (std::uint64_t next = now_ns() + 20'000'000; next < end; next += 20'000'000) {
+    const std::uint64_t end = monotonic_ns() + milliseconds * 1'000'000;
+    for (std::uint64_t next = monotonic_ns() + 20'000'000; next < end; next += 20'000'000) {
       const timespec until{static_cast<time_t>(next / 1'000'000'000), static_cast<long>(next % 1'000'000'000)};
       clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
-      const std::uint64_t start = now_ns();
+      const std::uint64_t start = monotonic_ns();
       std::uint64_t now = start;
-      while (now - start < 2'000'000) now = now_ns();
+      while (now - start < 2'000'000) now = monotonic_ns();
       truth.busy_ns += now - start;
       ++truth.activations;
     }
@@ -79,9 +74,9 @@ TEST_CASE("tasks: one that runs 2 ms every 20 ms is named, counted and timed wit
   const Report report = measurement.report();
   const Seen task = seen(report, "task", "noised-truth");
   REQUIRE(truth.activations > 100);
-  INFO("by its own clock " << truth.activations << " times, " << truth.busy_ns << " ns; noised " << task.count << " times, "
-                           << task.total_ns << " ns; nested in kept detours " << nested_ns(measurement.detours())
-                           << " ns; incomplete " << report.lost.incomplete_detours);
+  INFO("by its own clock " << truth.activations << " times, " << truth.busy_ns << " ns; noised " << task.count
+                           << " times, " << task.total_ns << " ns; nested in kept detours "
+                           << nested_ns(measurement.detours()) << " ns; incomplete " << report.lost.incomplete_detours);
   // Beside its activations, the thread runs briefly when it moves to the CPU and when it ends.
   CHECK(task.count >= truth.activations);
   CHECK(task.count <= truth.activations + 4);
