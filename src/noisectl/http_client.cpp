@@ -60,7 +60,7 @@ Error HttpClient::error_of(CURLcode code) const {
   const std::string where = "daemon at " + socket_path_;
   if (code == CURLE_COULDNT_CONNECT) {
     if (number == ENOENT || number == ECONNREFUSED || number == ENOTDIR)
-      return failure("no " + where, "start one with 'noised --cpus isolated' (or 'systemctl start noised')");
+      return failure("no " + where, "start one with 'noised --cpus LIST --socket " + socket_path_ + "'");
     if (number == EACCES || number == EPERM)
       return failure(where + ": permission denied", "run as root, or join the socket's group");
     return failure(where + ": cannot connect: " + std::strerror(static_cast<int>(number)));

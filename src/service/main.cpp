@@ -14,7 +14,8 @@
 namespace {
 
 int fail(const noised::Error& error) {
-  fmt::print(stderr, "noised: {}\n", error.line());
+  // Not fmt::print, which throws when standard error takes nothing.
+  std::fputs(fmt::format("noised: {}\n", error.line()).c_str(), stderr);
   return static_cast<int>(error.code);
 }
 

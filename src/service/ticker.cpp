@@ -10,8 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "base/monotonic.h"
@@ -26,6 +28,7 @@ sigset_t stop_signals() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);  // the terminal it was started on is gone
   return set;
 }
 
@@ -52,14 +55,14 @@ Result<Ticker> Ticker::create(std::uint64_t interval_ns, std::optional<std::uint
   return ticker;
 }
 
-Result<Tick> Ticker::wait() {
+Result<bool> Ticker::wait() {
   std::array<pollfd, 2> waiting{{{timer_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
   int timeout_ms = -1;
-  const std::uint64_t before_ns = monotonic_ns();
-  if (end_ns_)
-    timeout_ms = before_ns >= *end_ns_
-                     ? 0
-                     : static_cast<int>(std::min<std::uint64_t>((*end_ns_ - before_ns) / 1'000'000, 1'000'000)) + 1;
+  if (end_ns_) {
+    const std::uint64_t now_ns = monotonic_ns();
+    const std::uint64_t left_ms = now_ns < *end_ns_ ? (*end_ns_ - now_ns) / 1'000'000 + 1 : 0;
+    timeout_ms = static_cast<int>(std::min<std::uint64_t>(left_ms, INT_MAX));
+  }
   if (poll(waiting.data(), waiting.size(), timeout_ms) < 0 && errno != EINTR) {
     return failure(fmt::format("poll: {}", std::strerror(errno)));
   }
@@ -68,10 +71,7 @@ Result<Tick> Ticker::wait() {
       errno != EAGAIN) {
     return failure(fmt::format("read from timerfd: {}", std::strerror(errno)));
   }
-  Tick tick;
-  tick.now_ns = monotonic_ns();
-  tick.end = (waiting[1].revents & POLLIN) != 0 || (end_ns_ && tick.now_ns >= *end_ns_);
-  return tick;
+  return (waiting[1].revents & POLLIN) != 0 || (end_ns_ && monotonic_ns() >= *end_ns_);
 }
 
 }  // namespace noised

@@ -11,19 +11,14 @@
 
 namespace noised {
 
-struct Tick {
-  bool end = false;          ///< the duration is over, or SIGINT or SIGTERM came
-  std::uint64_t now_ns = 0;  ///< CLOCK_MONOTONIC
-};
-
 class Ticker {
  public:
-  /// A tick every `interval_ns` until `duration_ns` from now are over. SIGINT and SIGTERM must be blocked in all
-  /// threads (block_stop_signals).
+  /// A tick every `interval_ns` until `duration_ns` from now are over. The stop signals must be blocked in all threads
+  /// (block_stop_signals).
   static Result<Ticker> create(std::uint64_t interval_ns, std::optional<std::uint64_t> duration_ns);
 
-  /// Waits for the next tick; missed ticks are one.
-  Result<Tick> wait();
+  /// Waits for the next tick, several missed ones being one. True: the duration is over, or a stop signal came.
+  Result<bool> wait();
 
  private:
   Ticker() = default;
@@ -33,7 +28,7 @@ class Ticker {
   std::optional<std::uint64_t> end_ns_;
 };
 
-/// Keeps SIGINT, SIGTERM and SIGPIPE from ending the process; a Ticker reads the first two.
+/// Keeps SIGINT, SIGTERM, SIGHUP and SIGPIPE from ending the process; a Ticker reads the first three.
 void block_stop_signals();
 
 }  // namespace noised

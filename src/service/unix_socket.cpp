@@ -86,7 +86,9 @@ Status UnixSocket::create_directory() {
   if (::mkdir(directory().c_str(), kDirectoryMode) == 0) {
     created_directory_ = true;
   } else if (errno != EEXIST && errno != EISDIR) {
-    return cannot("create the directory", directory(), errno);
+    if (errno != ENOENT && errno != ENOTDIR) return cannot("create the directory", directory(), errno);
+    return failure(fmt::format("cannot create the directory {}: {}", directory(), errno_text(errno)),
+                   "create the directories above it first, or choose another path with --socket PATH");
   }
   return success();
 }

@@ -116,7 +116,7 @@ TEST_CASE("without a daemon the error says how to start one", "[noisectl]") {
   const test::TemporaryDirectory directory;
   const std::string socket = directory.path("s");
   const std::string expected =
-      "no daemon at " + socket + ": start one with 'noised --cpus isolated' (or 'systemctl start noised')";
+      "no daemon at " + socket + ": start one with 'noised --cpus LIST --socket " + socket + "'";
   CHECK(get(socket).error().line() == expected);
   {
     const CannedServer server(socket, {});
