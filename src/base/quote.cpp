@@ -10,15 +10,17 @@ namespace {
 constexpr std::size_t kLongest = 100;
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, kLongest)) {
+std::string on_one_line(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
     const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+    if (byte < 0x20 || byte == 0x7f) c = '?';
   }
-  if (text.size() > kLongest) out += "...";
-  out += '\'';
   return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  return "'" + on_one_line(text.substr(0, kLongest)) + (text.size() > kLongest ? "...'" : "'");
 }
 
 std::string errno_text(int error) { return std::generic_category().message(error); }

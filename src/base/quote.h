@@ -10,6 +10,9 @@ namespace noised {
 /// The text in single quotes, on one line: control characters become '?', and what is over 100 bytes is cut.
 std::string in_quotes(std::string_view text);
 
+/// The text on one line: control characters become '?'.
+std::string on_one_line(std::string_view text);
+
 /// What an errno value means ("Permission denied").
 std::string errno_text(int error);
 

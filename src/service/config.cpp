@@ -83,7 +83,7 @@ Result<Config> parse_config(const std::string& text, const std::string& file) {
   try {
     return apply_sections(toml::parse(text, file), file);
   } catch (const toml::parse_error& error) {
-    return usage_error(place(file, error.source()) + std::string(error.description()),
+    return usage_error(place(file, error.source()) + on_one_line(error.description()),
                        "the file is TOML; noised.conf of the distribution shows every key");
   }
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -53,6 +54,7 @@ SourceId Names::resolve(const noised_record& record, const char* comm) {
 }
 
 SourceId Names::resolve_task(const char* comm) {
+  assert(comm != nullptr);
   Comm key{};
   std::strncpy(key.text.data(), comm, key.text.size() - 1);
   if (const auto found = by_comm_.find(key); found != by_comm_.end()) return found->second;
@@ -84,8 +86,9 @@ std::string Names::irq_name(std::uint64_t irq) const {
   std::string actions = first_line(directory / std::to_string(irq) / "actions");
   if (actions.empty()) return fmt::format("irq{}", irq);
   std::error_code error;
-  for (const auto& other : fs::directory_iterator(directory, error)) {
-    if (other.path().filename() != std::to_string(irq) && first_line(other.path() / "actions") == actions) {
+  for (fs::directory_iterator other(directory, error), end; !error && other != end; other.increment(error)) {
+    const fs::path& path = other->path();
+    if (path.filename() != std::to_string(irq) && first_line(path / "actions") == actions) {
       return fmt::format("{}:{}", actions, irq);
     }
   }

@@ -4,12 +4,17 @@
 
 #include <algorithm>
 
+#include <noised/abi.h>
+
 #include "views/format.h"
 #include "views/json_fields.h"
 #include "views/views.h"
 
 namespace noised::views {
 namespace {
+
+// The kernel's stack of frames is never deeper; what else a stream may say must not fill the memory.
+constexpr unsigned kDeepest = NOISED_STACK_DEPTH;
 
 Json entry_json(const DetourEntryView& entry) {
   Json json{{"kind", entry.kind}, {"name", entry.name}, {"self_ns", entry.self_ns}, {"depth", entry.depth}};
@@ -56,7 +61,8 @@ std::string detail_text(const DetourEntryView& entry) {
 
 // As many '>' as frames around the entry, so that two callbacks of one softirq read differently from nested ones.
 std::string separator(bool first, unsigned depth) {
-  if (depth > 0) return (first ? "" : " ") + std::string(depth, '>') + " ";
+  const unsigned shown = std::min(depth, kDeepest);
+  if (shown > 0) return (first ? "" : " ") + std::string(shown, '>') + " ";
   return first ? "" : " + ";
 }
 

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "views/format.h"
+
 namespace noised::views {
 
 std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -16,7 +18,7 @@ Fields::Fields(const Json& object, std::string path, std::string& problem)
 std::string Fields::path_of(std::string_view key) const { return path_ + "." + std::string(key); }
 
 void Fields::fail(const std::string& key, std::string_view what) const {
-  if (problem_->empty()) *problem_ = path_of(key) + ": " + std::string(what);
+  if (problem_->empty()) *problem_ = printable(path_of(key) + ": " + std::string(what));
 }
 
 const Json* Fields::optional(const char* key) const {
