@@ -35,14 +35,15 @@ bool move_to(const cpu_set_t& cpus) { return sched_setaffinity(0, sizeof(cpus), 
 // Softirqs on the CPU that sends; and, by the timeout of the second recv, a timer of the timer wheel.
 [[noreturn]] void talk_over_loopback() {
   const Descriptor socket(::socket(AF_INET, SOCK_DGRAM, 0));
-  const timeval timeout{0, 1000};
+  const timeval timeout{.tv_sec = 0, .tv_usec = 1000};
   setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof(address);
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (bind(socket.get(), generic, length) != 0 || getsockname(socket.get(), generic, &length) != 0) std::abort();
+  if (!socket || bind(socket.get(), generic, length) != 0 || getsockname(socket.get(), generic, &length) != 0)
+    std::abort();
   std::array<char, 512> data{};
   while (true) {
     if (sendto(socket.get(), data.data(), data.size(), 0, generic, length) < 0) std::abort();
@@ -94,8 +95,9 @@ class Shootdowns {
 class ProgramTiming {
  public:
   ProgramTiming() : timing_(bpf_enable_stats(BPF_STATS_RUN_TIME)) {
-    const std::array instructions{bpf_insn{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0},
-                                  bpf_insn{BPF_JMP | BPF_EXIT, 0, 0, 0, 0}};
+    const std::array instructions{
+        bpf_insn{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
+        bpf_insn{.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
     program_.reset(bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "bench_empty", "GPL", instructions.data(),
                                  instructions.size(), nullptr));
     link_.reset(bpf_raw_tracepoint_open("sched_switch", program_.get()));
