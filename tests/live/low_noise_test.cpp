@@ -84,8 +84,8 @@ TEST_CASE("low noise: draining interrupts the measured CPU no more than not drai
     if (source.kind == "csd") functions += " " + source.name + " " + std::to_string(source.count);
   }
   INFO("functions called there:" << functions);
-  INFO("in " << kRounds << " s each: draining CAL " << draining.calls << " IWI " << draining.irq_work << ", resting CAL "
-             << resting.calls << " IWI " << resting.irq_work);
+  INFO("in " << kRounds << " s each: draining CAL " << draining.calls << " IWI " << draining.irq_work
+             << ", resting CAL " << resting.calls << " IWI " << resting.irq_work);
   // One interrupt a drain would be 40 a second; what other processes cause is there in both.
   CHECK(draining.calls <= resting.calls + 40);
   CHECK(draining.irq_work <= resting.irq_work + 40);

@@ -80,6 +80,7 @@ void Measurement::run(std::uint64_t milliseconds, const std::function<void()>& m
   while (std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(kDrainInterval);
     pipeline_->drain();
+    collect();
   }
 }
 
@@ -88,6 +89,7 @@ void Measurement::end() { probes_.front()->end(); }
 Report Measurement::report() {
   if (!finished_) pipeline_->finish();
   finished_ = true;
+  collect();
   Snapshot snapshot;
   pipeline_->fill(snapshot);
   Report report = build_report(snapshot, sources_, RunDescription{});
@@ -99,15 +101,15 @@ Report Measurement::report() {
   return report;
 }
 
-std::vector<DetourView> Measurement::detours() {
-  std::vector<DetourView> views;
-  for (const FeedDetour& detour : pipeline_->feed().read(0, DetourFeed::kKept).detours) {
-    views.push_back(to_view(detour, sources_));
-    std::uint64_t sum = views.back().overhead_ns;
-    for (const DetourEntryView& entry : views.back().entries) sum += entry.self_ns;
-    REQUIRE(sum == views.back().duration_ns);
+void Measurement::collect() {
+  const DetourFeed::Batch batch = pipeline_->feed().read(next_detour_, DetourFeed::kKept);
+  next_detour_ = batch.next;
+  for (const FeedDetour& detour : batch.detours) {
+    detours_.push_back(to_view(detour, sources_));
+    std::uint64_t sum = detours_.back().overhead_ns;
+    for (const DetourEntryView& entry : detours_.back().entries) sum += entry.self_ns;
+    REQUIRE(sum == detours_.back().duration_ns);
   }
-  return views;
 }
 
 std::uint64_t Measurement::orphans() {

@@ -45,8 +45,8 @@ class Measurement {
   void end();
   /// Everything measured, after end(); checks the ledger's identity.
   Report report();
-  /// Detours kept in the feed, oldest first; each checked to add up.
-  std::vector<DetourView> detours();
+  /// Every detour that run() drained, oldest first; each was checked to add up.
+  [[nodiscard]] const std::vector<DetourView>& detours() const { return detours_; }
   [[nodiscard]] std::uint64_t orphans();
   [[nodiscard]] int probe_tid();
   [[nodiscard]] Tracer& tracer() { return *tracer_; }
@@ -60,6 +60,10 @@ class Measurement {
   std::optional<Names> names_;
   std::vector<std::unique_ptr<Probe>> probes_;
   std::unique_ptr<Pipeline> pipeline_;
+  void collect();
+
+  std::vector<DetourView> detours_;
+  std::uint64_t next_detour_ = 0;
   bool finished_ = false;
 };
 

@@ -20,7 +20,9 @@ namespace {
 
 struct Truth {
   std::uint64_t activations = 0;
+  std::uint64_t stretches = 0;  ///< activations that followed a sleep; the host can make one so late that none was left
   std::uint64_t busy_ns = 0;
+  std::uint64_t elsewhere = 0;  ///< activations on another CPU: somebody changed the thread's affinity
 };
 
 // Runs 2 ms every 20 ms on the CPU. Real time, so that each activation is one stretch of running.
@@ -36,18 +38,21 @@ Truth run_periodically(unsigned cpu, std::uint64_t milliseconds) {
     const std::uint64_t end = monotonic_ns() + milliseconds * 1'000'000;
     for (std::uint64_t next = monotonic_ns() + 20'000'000; next < end; next += 20'000'000) {
       const timespec until{static_cast<time_t>(next / 1'000'000'000), static_cast<long>(next % 1'000'000'000)};
+      if (monotonic_ns() < next) ++truth.stretches;
       clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
       const std::uint64_t start = monotonic_ns();
       std::uint64_t now = start;
       while (now - start < 2'000'000) now = monotonic_ns();
       truth.busy_ns += now - start;
       ++truth.activations;
+      if (sched_getcpu() != static_cast<int>(cpu)) ++truth.elsewhere;
     }
   }).join();
   return truth;
 }
 
-// What ran inside the task's stretches belongs to others in the ledger, but to the task by its own clock.
+// What ran inside the task's stretches belongs to others in the ledger, but to the task by its own clock. On a busy
+// host it is not little: time stolen from the CPU within an interrupt is in there too.
 std::uint64_t nested_ns(const std::vector<DetourView>& detours) {
   std::uint64_t sum = 0;
   for (const DetourView& detour : detours) {
@@ -74,11 +79,13 @@ TEST_CASE("tasks: one that runs 2 ms every 20 ms is named, counted and timed wit
   const Report report = measurement.report();
   const Seen task = seen(report, "task", "noised-truth");
   REQUIRE(truth.activations > 100);
-  INFO("by its own clock " << truth.activations << " times, " << truth.busy_ns << " ns; noised " << task.count
-                           << " times, " << task.total_ns << " ns; nested in kept detours "
+  REQUIRE(truth.elsewhere == 0);
+  INFO("by its own clock " << truth.activations << " times (" << truth.stretches << " after a sleep), " << truth.busy_ns
+                           << " ns; noised " << task.count << " times, " << task.total_ns << " ns; nested in it "
                            << nested_ns(measurement.detours()) << " ns; incomplete " << report.lost.incomplete_detours);
   // Beside its activations, the thread runs briefly when it moves to the CPU and when it ends.
-  CHECK(task.count >= truth.activations);
+  CHECK(task.count >= truth.stretches);
   CHECK(task.count <= truth.activations + 4);
-  CHECK(std::abs(static_cast<double>(task.total_ns) / static_cast<double>(truth.busy_ns) - 1) <= 0.02);
+  const std::uint64_t total_ns = task.total_ns + nested_ns(measurement.detours());
+  CHECK(std::abs(static_cast<double>(total_ns) / static_cast<double>(truth.busy_ns) - 1) <= 0.02);
 }
