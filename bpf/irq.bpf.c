@@ -11,7 +11,7 @@ TRACEPOINT(softirq_entry, PARAMETERS(unsigned int number), enter(NOISED_KIND_SOF
 TRACEPOINT(softirq_exit, PARAMETERS(unsigned int number), leave(NOISED_KIND_SOFTIRQ, 0))
 
 TRACEPOINT_RAW(tasklet_entry, PARAMETERS(struct tasklet_struct *tasklet, void *function),
-	   enter(NOISED_KIND_TASKLET, (__u64)function))
+	       enter(NOISED_KIND_TASKLET, (__u64)function))
 TRACEPOINT(tasklet_exit, PARAMETERS(struct tasklet_struct *tasklet, void *function), leave(NOISED_KIND_TASKLET, 0))
 
 char LICENSE[] SEC("license") = "GPL";

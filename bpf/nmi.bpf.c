@@ -15,6 +15,7 @@ static __always_inline int nmi_interval(void *handler, __s64 duration_ns)
 	return 0;
 }
 
-TRACEPOINT_RAW(nmi_handler, PARAMETERS(void *handler, __s64 duration_ns, int handled), nmi_interval(handler, duration_ns))
+TRACEPOINT_RAW(nmi_handler, PARAMETERS(void *handler, __s64 duration_ns, int handled),
+	       nmi_interval(handler, duration_ns))
 
 char LICENSE[] SEC("license") = "GPL";

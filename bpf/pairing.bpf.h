@@ -60,12 +60,12 @@ static __always_inline void emit_interval(struct noised_cpu *cpu, __u8 kind, __u
 					  __u64 start_ns, __u64 end_ns)
 {
 	struct noised_record record = {
-		.start_ns = start_ns,
-		.duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
-		.id = id,
-		.kind = kind,
-		.depth = depth,
-		.flags = flags,
+	    .start_ns = start_ns,
+	    .duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
+	    .id = id,
+	    .kind = kind,
+	    .depth = depth,
+	    .flags = flags,
 	};
 
 	emit(cpu, &record, sizeof(record), kind);
@@ -150,25 +150,25 @@ static __always_inline int leave(__u8 kind, __u8 flags)
 
 /* The twins of one tracepoint: tp_btf follows pointers directly and costs least; raw_tp serves kernels whose own BTF
  * is missing and reads memory by helper. The loader picks one. */
-#define TRACEPOINT_TWINS(tracepoint, parameters, direct, by_helper) \
-	SEC("tp_btf/" #tracepoint)                                  \
-	int BPF_PROG(btf_##tracepoint, parameters)                  \
-	{                                                           \
-		return direct;                                      \
-	}                                                           \
-	SEC("raw_tp/" #tracepoint)                                  \
-	int BPF_PROG(raw_##tracepoint, parameters)                  \
-	{                                                           \
-		return by_helper;                                   \
+#define TRACEPOINT_TWINS(tracepoint, parameters, direct, by_helper)                                                    \
+	SEC("tp_btf/" #tracepoint)                                                                                     \
+	int BPF_PROG(btf_##tracepoint, parameters)                                                                     \
+	{                                                                                                              \
+		return direct;                                                                                         \
+	}                                                                                                              \
+	SEC("raw_tp/" #tracepoint)                                                                                     \
+	int BPF_PROG(raw_##tracepoint, parameters)                                                                     \
+	{                                                                                                              \
+		return by_helper;                                                                                      \
 	}
 
-/* For tracepoints that pass the address of a function, which the verifier lets no tp_btf program read. It costs the same:
- * both kinds are called the same way. */
-#define TRACEPOINT_RAW(tracepoint, parameters, body) \
-	SEC("raw_tp/" #tracepoint)                   \
-	int BPF_PROG(raw_##tracepoint, parameters)   \
-	{                                            \
-		return body;                         \
+/* For tracepoints that pass the address of a function, which the verifier lets no tp_btf program read. It costs the
+ * same: both kinds are called the same way. */
+#define TRACEPOINT_RAW(tracepoint, parameters, body)                                                                   \
+	SEC("raw_tp/" #tracepoint)                                                                                     \
+	int BPF_PROG(raw_##tracepoint, parameters)                                                                     \
+	{                                                                                                              \
+		return body;                                                                                           \
 	}
 
 /* Twins that follow no pointer. */

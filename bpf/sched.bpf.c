@@ -44,11 +44,12 @@ static __always_inline int switch_task(int previous_pid, const char *previous_co
 	split_frames(cpu, now);
 	if ((__u32)previous_pid != cpu->probe_pid && cpu->task_start_ns) {
 		struct noised_task_record task = {
-			.record = {
-				.start_ns = cpu->task_start_ns,
-				.duration_ns = now > cpu->task_start_ns ? now - cpu->task_start_ns : 0,
-				.id = (__u32)previous_pid,
-				.kind = NOISED_KIND_TASK,
+		    .record =
+			{
+			    .start_ns = cpu->task_start_ns,
+			    .duration_ns = now > cpu->task_start_ns ? now - cpu->task_start_ns : 0,
+			    .id = (__u32)previous_pid,
+			    .kind = NOISED_KIND_TASK,
 			},
 		};
 
@@ -65,8 +66,7 @@ TRACEPOINT_TWINS(sched_switch, PARAMETERS(_Bool preempt, struct task_struct *pre
 		 switch_task(BPF_CORE_READ(previous, pid), previous->comm, BPF_CORE_READ(next, pid)))
 
 TRACEPOINT_TWINS(workqueue_execute_start, PARAMETERS(struct work_struct *work),
-		 enter(NOISED_KIND_WORK, (__u64)work->func),
-		 enter(NOISED_KIND_WORK, (__u64)BPF_CORE_READ(work, func)))
+		 enter(NOISED_KIND_WORK, (__u64)work->func), enter(NOISED_KIND_WORK, (__u64)BPF_CORE_READ(work, func)))
 
 static __always_inline int work_end(__u64 function)
 {

@@ -2,8 +2,8 @@
 /* x86 interrupt vectors that irq_handler_entry does not cover. */
 #include "pairing.bpf.h"
 
-#define VECTOR(name, id)                                                                         \
-	TRACEPOINT(name##_entry, PARAMETERS(int vector), enter(NOISED_KIND_VECTOR, id)) \
+#define VECTOR(name, id)                                                                                               \
+	TRACEPOINT(name##_entry, PARAMETERS(int vector), enter(NOISED_KIND_VECTOR, id))                                \
 	TRACEPOINT(name##_exit, PARAMETERS(int vector), leave(NOISED_KIND_VECTOR, 0))
 
 VECTOR(local_timer, NOISED_VECTOR_LOCAL_TIMER)

@@ -43,9 +43,10 @@ class LowerHalf {
 };
 
 /// A bound per place and kind: the median of the gaps seen there plus kSpreads times its distance from the lower
-/// quartile, but at least twice the median and kFloorNs. Before kEnoughSamples gaps were seen it is kFirstGuessNs; after
-/// 4 * kEnoughSamples it is renewed every 64 gaps. On a virtual machine with a paravirtual MMU the gap before a vector
-/// had quartile 11.1, median 12.6, 90% 15.7 and 99% 26.9 us; after one 0.21, 0.33, 0.6 and 3.5 us: bounds 25 and 2 us.
+/// quartile, but at least twice the median and kFloorNs. Before kEnoughSamples gaps were seen it is kFirstGuessNs;
+/// after 4 * kEnoughSamples it is renewed every 64 gaps. On a virtual machine with a paravirtual MMU the gap before a
+/// vector had quartile 11.1, median 12.6, 90% 15.7 and 99% 26.9 us; after one 0.21, 0.33, 0.6 and 3.5 us: bounds 25 and
+/// 2 us.
 class OverheadBounds {
  public:
   static constexpr std::uint64_t kSpreads = 8;
