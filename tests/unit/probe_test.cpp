@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ring from the loop to the pipeline, and the loop on a clock that really runs.
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <thread>
+#include <vector>
+
+#include "probe/detour_loop.h"
+#include "probe/detour_ring.h"
+
+using namespace noised;
+
+TEST_CASE("the detour ring hands over in order and counts what it refuses", "[probe]") {
+  DetourRing ring(8);
+  std::vector<TickDetour> out;
+  out.reserve(8);
+  for (std::uint64_t i = 0; i < 11; ++i) ring.push({i, i + 1});
+  CHECK(ring.lost() == 3);
+  ring.pop_all(out);
+  REQUIRE(out.size() == 8);
+  CHECK(out.front().start_ticks == 0);
+  CHECK(out.back().start_ticks == 7);
+  out.clear();
+  ring.push({100, 101});
+  ring.pop_all(out);
+  REQUIRE(out.size() == 1);
+  CHECK(out.front().end_ticks == 101);
+  CHECK(ring.lost() == 3);
+}
+
+TEST_CASE("the detour ring takes no more than its reader has room for", "[probe]") {
+  DetourRing ring(8);
+  for (std::uint64_t i = 0; i < 6; ++i) ring.push({i, i});
+  std::vector<TickDetour> out;
+  out.reserve(4);
+  ring.pop_all(out);
+  CHECK(out.size() == out.capacity());
+  const std::size_t first = out.size();
+  out.clear();
+  ring.pop_all(out);
+  CHECK(first + out.size() == 6);
+  CHECK(ring.lost() == 0);
+}
+
+TEST_CASE("two threads lose nothing uncounted in the detour ring", "[probe]") {
+  DetourRing ring(64);
+  constexpr std::uint64_t kCount = 200'000;
+  std::atomic<bool> done{false};
+  std::jthread producer([&] {
+    for (std::uint64_t i = 0; i < kCount; ++i) ring.push({i, i + 1});
+    done.store(true);
+  });
+  std::vector<TickDetour> out;
+  out.reserve(64);
+  std::uint64_t taken = 0;
+  std::uint64_t next = 0;
+  for (bool last = false; !last;) {
+    last = done.load();
+    out.clear();
+    ring.pop_all(out);
+    for (const TickDetour& detour : out) {
+      REQUIRE(detour.start_ticks >= next);
+      REQUIRE(detour.end_ticks == detour.start_ticks + 1);
+      next = detour.start_ticks + 1;
+      ++taken;
+    }
+  }
+  CHECK(taken + ring.lost() == kCount);
+}
+
+TEST_CASE("the loop accounts for all of its time", "[probe]") {
+  DetourRing ring(1U << 20U);
+  LoopProgress progress;
+  std::atomic<bool> stop{false};
+  std::jthread loop([&] { run_detour_loop(ring, progress, stop, 500, 2'600); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  stop.store(true);
+  loop.join();
+  std::vector<TickDetour> out;
+  out.reserve(ring.capacity());
+  ring.pop_all(out);
+  const std::uint64_t first = progress.first_ticks.load();
+  const std::uint64_t last = progress.last_ticks.load();
+  CHECK(progress.iterations.load() >= kLoopBatch);
+  CHECK(progress.iterations.load() % kLoopBatch == 0);
+  CHECK(progress.storing_ticks.load() < last - first);
+  std::uint64_t before = first;
+  for (const TickDetour& detour : out) {
+    REQUIRE(detour.start_ticks >= before);
+    REQUIRE(detour.end_ticks > detour.start_ticks);
+    before = detour.end_ticks;
+  }
+  CHECK(before <= last);
+  // Whatever is no detour and no store was iterations, each at most the threshold long.
+  std::uint64_t detours = 0;
+  for (const TickDetour& detour : out) detours += detour.end_ticks - detour.start_ticks;
+  CHECK(last - first - detours - progress.storing_ticks.load() <= progress.iterations.load() * 500);
+}
