@@ -109,7 +109,8 @@ Status Daemon::start_tracer() {
   tracer_ = std::move(tracer).value();
   Kallsyms symbols = Kallsyms::read();
   if (symbols.empty()) {
-    run_.unsupported.emplace_back("function names: /proc/kallsyms shows no addresses (sysctl kernel.kptr_restrict)");
+    run_.unsupported.emplace_back(
+        "function names: /proc/kallsyms shows no addresses (CAP_SYSLOG, sysctl kernel.kptr_restrict)");
   }
   names_.emplace(sources_, std::move(symbols));
   for (const std::string& source : tracer_->unsupported()) {
