@@ -45,8 +45,9 @@ DetourView to_view(const FeedDetour& detour, const SourceTable& sources);
 /// The pipeline adds without ever waiting; readers copy out at their own pace and learn how many they missed.
 class DetourFeed {
  public:
-  static constexpr std::size_t kKept = 1024;
-  static constexpr std::size_t kStaged = 256;
+  // 2.5 MB in all. A host was seen to strike 24,000 times a second: 600 detours in a drain of 25 ms.
+  static constexpr std::size_t kKept = 2048;
+  static constexpr std::size_t kStaged = 1024;
 
   DetourFeed();
   /// Pipeline: stages a detour; when more than kStaged come in one drain the oldest of them are not shown, but counted.

@@ -104,6 +104,7 @@ Report Measurement::report() {
 void Measurement::collect() {
   const DetourFeed::Batch batch = pipeline_->feed().read(next_detour_, DetourFeed::kKept);
   next_detour_ = batch.next;
+  feed_lost_ += batch.lost;
   for (const FeedDetour& detour : batch.detours) {
     detours_.push_back(to_view(detour, sources_));
     std::uint64_t sum = detours_.back().overhead_ns;

@@ -69,7 +69,7 @@ TEST_CASE("a watched CPU counts self times, combinations and what is left", "[pi
   CHECK(cpu.hardware_ns == 0);
   REQUIRE(find(report, "local_timer") != nullptr);
   CHECK(find(report, "local_timer")->count == 101);
-  CHECK(find(report, "local_timer")->total_ns == 101 * 2'000);  // the callback's 1 us is its own
+  CHECK(find(report, "local_timer")->total_ns == 101 * 5'000);  // the callback's 1 us is its own
   CHECK(find(report, "local_timer")->category == "periodic");
   CHECK(find(report, "tick_nohz_handler")->total_ns == 101 * 1'000);
   CHECK(find(report, "crond")->count == 10);
@@ -152,17 +152,17 @@ TEST_CASE("a reader of the feed learns how much it missed", "[pipeline]") {
   // More in one drain than is staged, then more drains than are kept.
   for (std::size_t i = 0; i < DetourFeed::kStaged + 10; ++i) feed.add(detour);
   feed.commit();
-  DetourFeed::Batch batch = feed.read(position, 2'000);
+  DetourFeed::Batch batch = feed.read(position, 5'000);
   CHECK(batch.detours.size() == DetourFeed::kStaged);
   CHECK(batch.lost == 10);
   for (std::size_t i = 0; i < 2 * DetourFeed::kKept; ++i) {
     feed.add(detour);
     feed.commit();
   }
-  batch = feed.read(batch.next, 2'000);
+  batch = feed.read(batch.next, 5'000);
   CHECK(batch.detours.size() == DetourFeed::kKept);
   CHECK(batch.lost == DetourFeed::kKept);
-  CHECK(feed.read(batch.next, 2'000).detours.empty());
+  CHECK(feed.read(batch.next, 5'000).detours.empty());
 }
 
 TEST_CASE("a snapshot is newer than the question, and nobody waits for ever", "[pipeline]") {
