@@ -63,7 +63,7 @@ struct noised_record {
   noised_u64 duration_ns;
   noised_u64 id;
   noised_u8 kind;  /* enum noised_kind */
-  noised_u8 depth; /* frames open around it; the daemon nests by time, this is a cross-check */
+  noised_u8 depth; /* frames open around it; the daemon nests by time */
   noised_u8 flags; /* enum noised_flags */
   noised_u8 reserved[5];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Match, attribute, count. About 150 ns a detour with three intervals (tests/bench/run pipeline).
+// Match, attribute, count. About 210 ns a detour with 3.6 intervals (tests/bench/run pipeline).
 #include "pipeline/watched_cpu.h"
 
 namespace noised {

@@ -22,8 +22,8 @@ namespace noised {
 
 class Daemon {
  public:
-  /// Chooses CPUs, listens, loads, attaches and starts measuring; signals are blocked from here on. Whatever fails,
-  /// nothing is left behind.
+  /// Chooses CPUs, listens, loads, attaches and starts measuring. The stop signals are blocked already (ticker.h).
+  /// Whatever fails, nothing is left behind.
   static Result<std::unique_ptr<Daemon>> start(const Options& options, const Log& log);
   ~Daemon();
   Daemon(const Daemon&) = delete;
