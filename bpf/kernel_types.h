@@ -11,9 +11,32 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
+	unsigned int __state; /* since 5.14 */
 	int pid;
+	int wake_cpu;
 	char comm[16];
+	struct css_set *cgroups;
+};
+
+struct task_struct___before_5_14 {
+	long state;
+};
+
+struct pt_regs {
+	unsigned long ip;
 };
 
 struct timer_list {
@@ -32,4 +55,5 @@ struct work_struct {
 
 struct irqaction;
 struct tasklet_struct;
-struct pt_regs;
+struct cpumask;
+struct vm_area_struct;

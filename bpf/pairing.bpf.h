@@ -30,16 +30,23 @@ extern struct interval_rings {
 
 #define compiler_barrier() asm volatile("" ::: "memory")
 
-/* The state of this CPU if it is watched. On other CPUs a program ends here. */
-static __always_inline struct noised_cpu *watched_cpu(void)
+static __always_inline struct noised_cpu *this_cpu(void)
 {
-	__u32 index = bpf_get_smp_processor_id();
+	__u64 index = bpf_get_smp_processor_id();
 
 	if (index >= cpu_count)
 		return NULL;
-	struct noised_cpu *cpu = &cpu_states[index];
+	/* Else the compiler scales the index before the comparison, and Linux 5.10 forgets that it is bounded. */
+	asm volatile("" : "+r"(index));
+	return &cpu_states[index];
+}
 
-	return cpu->watched ? cpu : NULL;
+/* The state of this CPU if it is watched. On other CPUs most programs end here. */
+static __always_inline struct noised_cpu *watched_cpu(void)
+{
+	struct noised_cpu *cpu = this_cpu();
+
+	return cpu && cpu->watched ? cpu : NULL;
 }
 
 /* Without a wakeup: waking the reader is an irq_work on this CPU (25 ns to 1.4 us of noise of our own). */
@@ -89,26 +96,35 @@ static __always_inline int push(struct noised_cpu *cpu, __u8 kind, __u64 id)
 	return 0;
 }
 
-/* Rare: the exit does not fit the top frame. Frames above the nearest one of its kind lost their exits; without one
- * the exit lost its entry. Returns the depth at which the exit's frame is the top, or 0. */
-static __noinline __u32 resynchronise(struct noised_cpu *cpu, __u32 depth, __u8 kind)
+/* Rare: the exit does not fit the top frame. Returns the depth at which the nearest frame of its kind is the top, or 0:
+ * then the exit has no entry. */
+static __noinline __u32 find_frame(struct noised_cpu *cpu, __u32 depth, __u8 kind)
 {
 	for (__u32 step = 0; step < NOISED_STACK_DEPTH; step++) {
 		__u32 candidate = depth - step;
 
 		if (candidate == 0 || candidate > NOISED_STACK_DEPTH)
-			break;
-		if (cpu->kinds[(candidate - 1) & STACK_MASK] == kind) {
-			cpu->unpaired += step;
+			return 0;
+		if (cpu->kinds[(candidate - 1) & STACK_MASK] == kind)
 			return candidate;
-		}
 	}
-	cpu->unpaired++;
 	return 0;
 }
 
-/* Emits the interval that ends now; flags as in abi.h. */
-static __always_inline int pop(struct noised_cpu *cpu, __u8 kind, __u8 flags)
+/* An exit without its frame: of one that was split when its task was switched out, or of none that was seen. */
+static __always_inline int pop_split(struct noised_cpu *cpu, __u8 kind, __u8 flags, __u64 id, __u64 now)
+{
+	if (cpu->split == 0 || cpu->task_start_ns == 0) {
+		cpu->unpaired++;
+		return 0;
+	}
+	cpu->split--;
+	emit_interval(cpu, kind, 0, flags | NOISED_FLAG_SPLIT, id, cpu->task_start_ns, now);
+	return 0;
+}
+
+/* Emits the interval that ends now; flags as in abi.h. The frame knows the id; `split_id` is for one that was split. */
+static __always_inline int pop(struct noised_cpu *cpu, __u8 kind, __u8 flags, __u64 split_id)
 {
 	__u64 now = bpf_ktime_get_ns(); /* first: see push() */
 	__u32 depth = cpu->depth;
@@ -118,9 +134,12 @@ static __always_inline int pop(struct noised_cpu *cpu, __u8 kind, __u8 flags)
 		return 0;
 	}
 	if (depth == 0 || cpu->kinds[(depth - 1) & STACK_MASK] != kind) {
-		depth = resynchronise(cpu, depth, kind);
-		if (depth == 0)
-			return 0;
+		__u32 found = find_frame(cpu, depth, kind);
+
+		if (found == 0)
+			return pop_split(cpu, kind, flags, split_id, now);
+		cpu->unpaired += depth - found; /* the frames above it lost their exits */
+		depth = found;
 	}
 	depth--;
 	__u64 start_ns = cpu->frames[depth & STACK_MASK].start_ns;
@@ -132,18 +151,48 @@ static __always_inline int pop(struct noised_cpu *cpu, __u8 kind, __u8 flags)
 	return 0;
 }
 
-static __always_inline int enter(__u8 kind, __u64 id)
+/* On other CPUs the stack only tells in which context a program runs there (origins.bpf.c): no clock is read and no
+ * record made. */
+static __always_inline int note_entry(struct noised_cpu *cpu, __u8 kind, __u64 id)
 {
-	struct noised_cpu *cpu = watched_cpu();
+	__u32 depth = cpu->depth;
 
-	return cpu ? push(cpu, kind, id) : 0;
+	cpu->depth = depth + 1;
+	compiler_barrier();
+	if (depth < NOISED_STACK_DEPTH) {
+		cpu->kinds[depth & STACK_MASK] = kind;
+		cpu->frames[depth & STACK_MASK].id = id;
+	}
+	return 0;
 }
 
-static __always_inline int leave(__u8 kind, __u8 flags)
+static __always_inline int note_exit(struct noised_cpu *cpu, __u8 kind)
 {
-	struct noised_cpu *cpu = watched_cpu();
+	__u32 depth = cpu->depth;
 
-	return cpu ? pop(cpu, kind, flags) : 0;
+	if (depth != 0 && depth <= NOISED_STACK_DEPTH && cpu->kinds[(depth - 1) & STACK_MASK] != kind)
+		depth = find_frame(cpu, depth, kind);
+	if (depth != 0)
+		cpu->depth = depth - 1;
+	return 0;
+}
+
+static __always_inline int enter(__u8 kind, __u64 id)
+{
+	struct noised_cpu *cpu = this_cpu();
+
+	if (!cpu)
+		return 0;
+	return cpu->watched ? push(cpu, kind, id) : note_entry(cpu, kind, id);
+}
+
+static __always_inline int leave(__u8 kind, __u8 flags, __u64 id)
+{
+	struct noised_cpu *cpu = this_cpu();
+
+	if (!cpu)
+		return 0;
+	return cpu->watched ? pop(cpu, kind, flags, id) : note_exit(cpu, kind);
 }
 
 #define PARAMETERS(...) __VA_ARGS__

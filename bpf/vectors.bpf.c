@@ -4,7 +4,7 @@
 
 #define VECTOR(name, id)                                                                                               \
 	TRACEPOINT(name##_entry, PARAMETERS(int vector), enter(NOISED_KIND_VECTOR, id))                                \
-	TRACEPOINT(name##_exit, PARAMETERS(int vector), leave(NOISED_KIND_VECTOR, 0))
+	TRACEPOINT(name##_exit, PARAMETERS(int vector), leave(NOISED_KIND_VECTOR, 0, id))
 
 VECTOR(local_timer, NOISED_VECTOR_LOCAL_TIMER)
 VECTOR(reschedule, NOISED_VECTOR_RESCHEDULE)

@@ -8,11 +8,13 @@
 #define NOISED_STATIC_ASSERT static_assert
 typedef std::uint64_t noised_u64;
 typedef std::uint32_t noised_u32;
+typedef std::uint16_t noised_u16;
 typedef std::uint8_t noised_u8;
 #else
 #define NOISED_STATIC_ASSERT _Static_assert
 typedef unsigned long long noised_u64;
 typedef unsigned int noised_u32;
+typedef unsigned short noised_u16;
 typedef unsigned char noised_u8;
 #endif
 
@@ -30,9 +32,12 @@ enum noised_kind {
   NOISED_KIND_CSD,        /* id: address of the function called for another CPU */
   NOISED_KIND_TASK,       /* id: pid; comm follows */
   NOISED_KIND_WORK,       /* id: address of the work function */
-  NOISED_KIND_PAGE_FAULT, /* id: enum noised_fault; an instant, x86 has no exit tracepoint */
+  NOISED_KIND_PAGE_FAULT, /* id: address of the faulting instruction; an instant, x86 has no exit tracepoint */
   NOISED_KIND_COUNT
 };
+
+/* A timer whose callback slept, and was not seen to start (PREEMPT_RT). */
+#define NOISED_ID_UNKNOWN (~0ULL)
 
 enum noised_vector {
   NOISED_VECTOR_LOCAL_TIMER = 0,
@@ -49,12 +54,15 @@ enum noised_vector {
   NOISED_VECTOR_COUNT
 };
 
-enum noised_fault { NOISED_FAULT_USER = 0, NOISED_FAULT_KERNEL };
-
 enum noised_flags {
-  NOISED_FLAG_SPLIT = 1,     /* the task slept inside: this is the part up to, or since, the switch */
-  NOISED_FLAG_UNHANDLED = 2, /* a shared irq: this handler said it was not its device */
-  NOISED_FLAG_UNSEEN = 4,    /* no interval but a mark: a task was switched in at start_ns, and never seen to leave */
+  NOISED_FLAG_SPLIT = 1,           /* the task slept inside: this is the part up to, or since, the switch */
+  NOISED_FLAG_UNHANDLED = 2,       /* a shared irq: this handler said it was not its device */
+  NOISED_FLAG_UNSEEN = 4,          /* no interval but a mark: a task was switched in then, and never seen to leave */
+  NOISED_FLAG_PREEMPTED = 8,       /* the task could have run on */
+  NOISED_FLAG_STOPPED = 16,        /* no interval but a mark: the loop itself gave the CPU away then */
+  NOISED_FLAG_IN_KERNEL = 32,      /* page fault: by an instruction of the kernel's */
+  NOISED_FLAG_KERNEL_ADDRESS = 64, /* page fault: the address is the kernel's */
+  NOISED_FLAG_HANDLING = 128,      /* page fault: no fault but the handling of one, from handle_mm_fault */
 };
 
 /* One stretch of kernel activity or of another task on a CPU. 32 bytes; with the ring's header, 40. */
@@ -74,6 +82,34 @@ struct noised_task_record {
   char comm[16];
 };
 
+/* What one CPU does to others; targets are 64 CPUs of which `word` tells the first. */
+enum noised_origin_kind {
+  NOISED_ORIGIN_WAKE = 0,    /* a task that last ran on the target is woken */
+  NOISED_ORIGIN_MOVE,        /* a task is moved to the target */
+  NOISED_ORIGIN_MOVE_AWAY,   /* a task is moved from the target to another CPU */
+  NOISED_ORIGIN_RESCHEDULE,  /* an interrupt is sent, of vector reschedule, */
+  NOISED_ORIGIN_CALL,        /* call_function, */
+  NOISED_ORIGIN_CALL_SINGLE, /* or call_function_single */
+  NOISED_ORIGIN_QUEUE,       /* a function is queued for the target to run in one of the last two */
+  NOISED_ORIGIN_COUNT
+};
+
+struct noised_origin {
+  noised_u64 time_ns;     /* CLOCK_MONOTONIC */
+  noised_u64 targets;     /* a bit for each watched CPU from 64 * word on */
+  noised_u64 subject;     /* tasks: id of the task's cgroup; interrupts: address of the function queued, or 0 */
+  noised_u64 code;        /* interrupts: the address that sent it */
+  noised_u64 context_id;  /* id of the innermost interval open on the causing CPU */
+  noised_u32 task;        /* tasks: pid of the one woken or moved */
+  noised_u32 pid;         /* the current task of the causing CPU */
+  char comm[16];          /* its name */
+  noised_u16 cpu;         /* the causing CPU */
+  noised_u8 kind;         /* enum noised_origin_kind */
+  noised_u8 word;         /* of `targets` */
+  noised_u8 context_kind; /* enum noised_kind of that interval; NOISED_KIND_NONE: the task itself is the cause */
+  noised_u8 reserved[3];
+};
+
 #define NOISED_STACK_DEPTH 16 /* a power of two; deepest seen: task, work, irq vector, softirq, timer, nmi */
 
 struct noised_frame {
@@ -90,17 +126,21 @@ struct noised_cpu {
   noised_u32 depth;   /* frames open */
   noised_u8 kinds[NOISED_STACK_DEPTH];
   struct noised_frame frames[NOISED_STACK_DEPTH];
-  noised_u32 probe_pid;     /* thread id of the loop: its own time on the CPU is not an interval */
-  noised_u32 current_pid;   /* as of the last switch seen; the probe's when watching begins */
-  noised_u64 task_start_ns; /* when the current task, if not the probe, was switched in */
-  noised_u64 lost_full;     /* records refused: ring full, or its lock not to be had */
-  noised_u64 lost_nmi;      /* records refused inside an NMI, where the ring's lock is only tried */
-  noised_u64 lost_depth;    /* entries refused: the stack was full */
-  noised_u64 unpaired;      /* frames closed without their exit, and exits without their entry */
-  noised_u64 unseen;        /* marks made: tasks never seen to leave */
-  noised_u64 padding[6];
+  noised_u32 probe_pid;       /* thread id of the loop: its own time on the CPU is not an interval */
+  noised_u32 current_pid;     /* as of the last switch seen; the probe's when watching begins */
+  noised_u64 task_start_ns;   /* when the current task, if not the probe, was switched in */
+  noised_u64 lost_full;       /* records refused: ring full, or its lock not to be had */
+  noised_u64 lost_nmi;        /* records refused inside an NMI, where the ring's lock is only tried */
+  noised_u64 lost_depth;      /* entries refused: the stack was full */
+  noised_u64 unpaired;        /* frames closed without their exit, and exits without their entry */
+  noised_u64 unseen;          /* marks made: tasks never seen to leave */
+  noised_u64 split;           /* frames split by a switch whose exits are still to come */
+  noised_u64 lost_origins;    /* on any CPU: records refused of what it did to watched ones */
+  noised_u64 queued_function; /* on any CPU: queued for a watched CPU, its interrupt not yet sent */
+  noised_u64 padding[3];
 };
 
 NOISED_STATIC_ASSERT(sizeof(struct noised_record) == 32, "noised_record is part of the ABI");
 NOISED_STATIC_ASSERT(sizeof(struct noised_task_record) == 48, "noised_task_record is part of the ABI");
+NOISED_STATIC_ASSERT(sizeof(struct noised_origin) == 72, "noised_origin is part of the ABI");
 NOISED_STATIC_ASSERT(sizeof(struct noised_cpu) % 64 == 0, "a CPU's state shares no cache line with another's");

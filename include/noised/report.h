@@ -15,12 +15,20 @@ struct ReportClock {
   std::optional<double> containment;  ///< share of intervals inside exactly one detour; null before the first one
 };
 
+/// Something lost or not seen, where and why.
+struct ReportLoss {
+  std::optional<unsigned> cpu;  ///< nothing: the kernel does not tell on which CPU
+  std::string reason;           ///< "ring_full"; README.md lists them
+  std::uint64_t count = 0;
+};
+
 struct ReportLost {
   std::uint64_t events = 0;              ///< records the kernel could not hand over
   std::uint64_t detours = 0;             ///< detours the loop could not hand over
   std::uint64_t unpaired = 0;            ///< entries without exit, exits without entry
   std::uint64_t missed_runs = 0;         ///< program runs the kernel refused (recursion_misses)
   std::uint64_t incomplete_detours = 0;  ///< detours touched by any of these
+  std::vector<ReportLoss> by;            ///< the same by CPU and reason, and times when a loop was off its CPU
 };
 
 struct ReportCpu {
@@ -37,6 +45,10 @@ struct ReportCpu {
   std::uint64_t hypervisor_ns = 0;
   std::uint64_t hardware_ns = 0;
   std::uint64_t unexplained_ns = 0;
+  std::uint64_t blind_ns = 0;              ///< not observed, and in none of the above: the loop was stopped or moved
+  std::uint64_t steal_ns = 0;              ///< steal time that the hypervisor counted meanwhile
+  std::uint64_t steal_step_ns = 0;         ///< hypervisor_ns <= steal_ns + this; 0: not checked against steal time
+  std::optional<std::uint64_t> smi_count;  ///< system management interrupts; known when the measurement has ended
 };
 
 struct ReportSource {

@@ -59,7 +59,9 @@ struct Interval {
   std::uint64_t end_ns = 0;  ///< equal to start_ns for an instant (page faults)
   SourceId source = 0;
   Kind kind = Kind::none;
-  std::uint8_t flags = 0;  ///< noised_flags of abi.h
+  std::uint8_t flags = 0;   ///< noised_flags of abi.h
+  std::uint64_t id = 0;     ///< pid, or address, as in noised_kind of abi.h
+  std::uint32_t cause = 0;  ///< CauseId (attribution/causes.h) of what another CPU did to bring it about; 0: not known
 };
 
 /// One gap that the loop saw, on the clock of the intervals.

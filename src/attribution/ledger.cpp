@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "attribution/faults.h"
+
 namespace noised {
 namespace {
 
@@ -66,11 +68,12 @@ void Attributor::attribute(const Detour& detour, std::span<const Interval> inter
                            Ledger& ledger) {
   assert(detour.end_ns >= detour.start_ns);
   ledger.detour = detour;
-  ledger.explained_ns = ledger.overhead_ns = ledger.outside_ns = ledger.unexplained_ns = 0;
+  ledger.explained_ns = ledger.overhead_ns = ledger.outside_ns = ledger.hypervisor_ns = ledger.unexplained_ns = 0;
   ledger.entries.clear();
   ledger.gaps.clear();
   sorted_.assign(intervals.begin(), intervals.end());
   std::sort(sorted_.begin(), sorted_.end(), starts_before);  // before clipping: edges must not hide who began first
+  join_faults(sorted_);
   for (Interval& interval : sorted_) clip(interval, detour);
 
   cursor_ns_ = detour.start_ns;
@@ -84,7 +87,8 @@ void Attributor::attribute(const Detour& detour, std::span<const Interval> inter
       book_gap(place, interval.kind, interval.start_ns, ledger);
     }
     const auto depth = static_cast<std::uint8_t>(std::min<std::size_t>(open_.size(), UINT8_MAX));
-    ledger.entries.push_back({interval.source, interval.kind, interval.flags, depth, interval.start_ns, 0});
+    ledger.entries.push_back(
+        {interval.source, interval.kind, interval.flags, depth, interval.start_ns, 0, interval.id, interval.cause});
     open_.push_back(Open{interval.end_ns, ledger.entries.size() - 1});
   }
   advance(detour.end_ns, ledger);

@@ -20,6 +20,8 @@ struct LedgerEntry {
   std::uint8_t depth = 0;      ///< intervals around it
   std::uint64_t start_ns = 0;  ///< not before the detour's
   std::uint64_t self_ns = 0;
+  std::uint64_t id = 0;     ///< of the interval
+  std::uint32_t cause = 0;  ///< of the interval
 };
 
 /// explained_ns + overhead_ns + outside_ns + unexplained_ns == detour.end_ns - detour.start_ns, always; explained_ns is
@@ -29,6 +31,7 @@ struct Ledger {
   std::uint64_t explained_ns = 0;
   std::uint64_t overhead_ns = 0;     ///< entry, exit and cache refill around intervals
   std::uint64_t outside_ns = 0;      ///< no kernel activity: the hypervisor's or the hardware's
+  std::uint64_t hypervisor_ns = 0;   ///< the part of it that is the hypervisor's, if somebody divided it
   std::uint64_t unexplained_ns = 0;  ///< the same while events were lost or the clock was in doubt
   std::vector<LedgerEntry> entries;  ///< in order of start
   std::vector<Gap> gaps;             ///< time outside intervals, in order; empty if there is no interval

@@ -52,6 +52,12 @@ Matcher::Match Matcher::take(const Detour& detour, std::uint64_t tolerance_ns) {
   return match;
 }
 
+void Matcher::skip(std::uint64_t until_ns) {
+  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(head_));
+  head_ = 0;
+  std::erase_if(held_, [&](const Interval& interval) { return interval.start_ns <= until_ns; });
+}
+
 void Matcher::finish(std::uint64_t last_ns) {
   for (; head_ < held_.size(); ++head_) {
     const Interval& interval = held_[head_];

@@ -42,6 +42,8 @@ class Matcher {
   /// Takes the intervals of the next detour, given in order of time, and forgets those that ended before it: they lie
   /// in no detour. An interval may stick out by `tolerance_ns`, the uncertainty of the clock mapping.
   Match take(const Detour& detour, std::uint64_t tolerance_ns);
+  /// A time until when the CPU was not observed: intervals that began by then are forgotten, and count for nothing.
+  void skip(std::uint64_t until_ns);
   /// After the last detour: what ended by `last_ns` lies in none; what ended later was not observed.
   void finish(std::uint64_t last_ns);
 

@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "attribution/ledger.h"
@@ -15,30 +17,69 @@
 
 namespace noised {
 
+/// What can be told of an entry besides its source and time; the names are those of `detail` in JSON.
+enum class DetailKey : std::uint8_t {
+  pid,
+  waker,
+  waker_pid,
+  waker_cpu,
+  waker_context,
+  mover,
+  mover_pid,
+  mover_cpu,
+  mover_context,
+  service,
+  work,
+  sender,
+  sender_pid,
+  sender_cpu,
+  sender_context,
+  sender_code,
+  function,
+  sends,
+  address,
+  ip,
+};
+std::string_view to_string(DetailKey key);
+
 /// A ledger in a fixed space. One with more entries than fit is summed by source, so that it still adds up.
 struct FeedDetour {
-  static constexpr std::size_t kEntries = 48;
+  static constexpr std::size_t kEntries = 32;
+  static constexpr std::size_t kText = 800;  // of all details; what does not fit is left out, and that is shown
 
   struct Entry {
     SourceId source = 0;
     std::uint8_t depth = 0;
     std::uint8_t flags = 0;
+    bool cut = false;             ///< a detail had no room
     std::uint32_t intervals = 1;  ///< how many were summed here
+    std::uint16_t text_at = 0;    ///< of its details in `text`: key, length, bytes
+    std::uint16_t text_size = 0;
     std::uint64_t self_ns = 0;
   };
 
   unsigned cpu = 0;
   bool incomplete = false;
   std::uint16_t size = 0;
+  std::uint16_t text_size = 0;
   std::uint64_t start_ns = 0;
   std::uint64_t duration_ns = 0;
   std::uint64_t overhead_ns = 0;
   std::array<Entry, kEntries> entries{};
-};
-static_assert(sizeof(FeedDetour) <= 1200, "3,072 of them, 3.7 MB, are held");
+  std::array<char, kText> text{};
 
-/// Copies a ledger; time outside intervals becomes an entry of kind `outside` or unexplained.
-FeedDetour to_feed(unsigned cpu, const Ledger& ledger, Kind outside, const SourceTable& sources);
+  /// Adds a detail to the newest entry; empty values are left out.
+  void add_detail(DetailKey key, std::string_view value);
+  void add_detail(DetailKey key, std::uint64_t value);
+};
+static_assert(sizeof(FeedDetour) <= 1700, "3,072 of them, 5.2 MB, are held");
+
+/// Tells the details of an entry of the ledger by calling add_detail().
+using DescribeEntry = std::function<void(const Ledger& ledger, std::size_t index, FeedDetour& detour)>;
+
+/// Copies a ledger; time outside intervals becomes entries of kind hypervisor, hardware or unexplained. Where entries
+/// are summed they have no details.
+FeedDetour to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& sources, const DescribeEntry& describe = {});
 
 /// The detour with its names.
 DetourView to_view(const FeedDetour& detour, const SourceTable& sources);

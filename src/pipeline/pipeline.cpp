@@ -12,41 +12,62 @@ namespace {
 
 // More than a ring of any size holds: a drain ends even if the kernel produces faster than we read.
 constexpr std::size_t kDrainLimit = std::size_t{1} << 20U;
+// A busy drain has 1,250 intervals of one CPU at 50,000 a second.
+constexpr std::size_t kIntervals = 16384;
+constexpr std::uint64_t kStealIntervalNs = 1'000'000'000;
 
 }  // namespace
 
+Pipeline::Stream::Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns)
+    : probe(of), watched(options, sources), doubt(now_ns) {
+  popped.reserve(of.ring().capacity());
+  intervals.reserve(kIntervals);
+}
+
 Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, ClockMap& clock, SourceTable& sources,
-                   Names& names, std::uint64_t threshold_ns, Kind outside)
-    : tracer_(tracer), clock_(clock), sources_(sources), names_(names) {
+                   Names& names, const PipelineOptions& options)
+    : tracer_(tracer),
+      clock_(clock),
+      sources_(sources),
+      names_(names),
+      chains_(names, sources, services_),
+      steal_clock_(options.steal_clock),
+      started_ns_(monotonic_ns()),
+      drained_ns_(started_ns_) {
   for (auto& probe : probes) {
-    WatchOptions options;
-    options.cpu = probe->cpu();
-    options.threshold_ns = threshold_ns;
-    options.outside = outside;
-    streams_.emplace_back(*probe, options, sources);
+    WatchOptions watch;
+    watch.cpu = probe->cpu();
+    watch.threshold_ns = options.threshold_ns;
+    watch.outside = options.outside;
+    watch.steal_step_ns = steal_clock_ == nullptr ? 0 : StealClock::step_ns();
+    streams_.emplace_back(*probe, watch, sources, started_ns_);
+    streams_.back().losses.kernel = tracer_.lost(watch.cpu);
   }
-  started_ns_ = monotonic_ns();
-  for (Stream& stream : streams_) stream.looked_ns = started_ns_;
+  missed_runs_ = tracer_.missed_runs();
+  lost_origins_ = tracer_.lost_origins();
+  look_at_steal(started_ns_);
 }
 
 void Pipeline::read(std::size_t index) {
   Stream& stream = streams_[index];
   stream.popped.clear();
   stream.probe.ring().pop_all(stream.popped);
-  stream.unseen_ns.clear();
-  std::uint64_t refused = 0;
+  stream.intervals.clear();
+  stream.doubt.unseen_ns().clear();
+  stream.doubt.stopped_ns().clear();
   const auto sink = [&](const noised_record& record, const char* comm) {
-    if ((record.flags & NOISED_FLAG_UNSEEN) != 0) {
-      stream.unseen_ns.push_back(record.start_ns);
-      return;
+    if ((record.flags & NOISED_FLAG_UNSEEN) != 0 && record.kind == NOISED_KIND_TASK) {
+      stream.doubt.unseen_ns().push_back(record.start_ns);
+    } else if ((record.flags & NOISED_FLAG_STOPPED) != 0 && record.kind == NOISED_KIND_TASK) {
+      stream.doubt.stopped_ns().push_back(record.start_ns);
+    } else {
+      stream.intervals.push_back(Interval{record.start_ns, record.start_ns + record.duration_ns,
+                                          names_.resolve(record, comm), static_cast<Kind>(record.kind), record.flags,
+                                          record.id, 0});
     }
-    const Interval interval{record.start_ns, record.start_ns + record.duration_ns, names_.resolve(record, comm),
-                            static_cast<Kind>(record.kind), record.flags};
-    if (!stream.watched.add(interval)) ++refused;
   };
   tracer_.drain(index, kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
   note_unseen_return(stream);
-  note_losses(stream, refused);
 }
 
 // The mark of a switch that ran no program comes with the next one that does. Until then, the kernel's last word is
@@ -55,30 +76,68 @@ void Pipeline::read(std::size_t index) {
 void Pipeline::note_unseen_return(Stream& stream) {
   const volatile noised_cpu& state = tracer_.state(stream.probe.cpu());
   const std::uint64_t switched_ns = state.task_start_ns;
-  if (switched_ns != 0 && state.current_pid != state.probe_pid) stream.unseen_ns.push_back(switched_ns);
+  if (switched_ns != 0 && state.current_pid != state.probe_pid) stream.doubt.unseen_ns().push_back(switched_ns);
 }
 
-bool Pipeline::in_doubt(const Stream& stream, const Detour& detour) {
-  if (detour.end_ns >= stream.doubt_from_ns && detour.start_ns <= stream.doubt_until_ns) return true;
-  const auto first = std::lower_bound(stream.unseen_ns.begin(), stream.unseen_ns.end(), detour.start_ns);
-  return first != stream.unseen_ns.end() && *first <= detour.end_ns;
+void Pipeline::read_origins() {
+  const auto sink = [&](const noised_origin& origin) {
+    for (Stream& stream : streams_) {
+      const unsigned cpu = stream.probe.cpu();
+      if (cpu / 64 == origin.word && ((origin.targets >> (cpu % 64)) & 1U) != 0) stream.causes.add(origin);
+    }
+  };
+  const bool complete = tracer_.drain_origins(std::cref(sink));
+  const std::uint64_t lost = tracer_.lost_origins();
+  origins_missing_ = !complete || lost != lost_origins_;
+  lost_origins_ = lost;
 }
 
-// Whatever was lost was lost between the last look at the counters and this one: every detour that touches that time is
-// in doubt, those of the next drain too that began before it.
-void Pipeline::note_losses(Stream& stream, std::uint64_t refused) {
-  const std::uint64_t looked_ns = monotonic_ns();
-  const LostCounters lost = tracer_.lost(stream.probe.cpu());
-  const std::uint64_t detours_lost = stream.probe.ring().lost();
-  stream.lost.unseen = lost.unseen;  // a mark says itself which detour it touches
-  if (refused != 0 || lost != stream.lost || detours_lost != stream.detours_lost) {
-    if (stream.doubt_until_ns < stream.looked_ns) stream.doubt_from_ns = stream.looked_ns;
-    stream.doubt_until_ns = monotonic_ns();
+void Pipeline::note_losses(Stream& stream) {
+  const std::uint64_t began_ns = monotonic_ns();
+  LossCounts now = stream.losses;
+  now.kernel = tracer_.lost(stream.probe.cpu());
+  now.detours = stream.probe.ring().lost();
+  LostCounters marked = now.kernel;
+  marked.unseen = stream.losses.kernel.unseen;  // a mark says itself which detour it touches
+  const bool lost = missed_ || marked != stream.losses.kernel || now.detours != stream.losses.detours;
+  stream.losses = now;
+  stream.doubt.look(lost, began_ns, monotonic_ns());
+  if (lost || origins_missing_) stream.causes.forget();
+}
+
+// From intervals to intervals with causes. After a loss, what is known may explain the wrong ones.
+void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
+  note_losses(stream);
+  for (Interval& interval : stream.intervals) {
+    interval.cause = stream.causes.cause_of(interval);
+    if (stream.watched.add(interval)) continue;
+    ++stream.losses.refused;
+    stream.doubt.look(true, began_ns, monotonic_ns());
   }
-  stream.looked_ns = looked_ns;
-  stream.lost = lost;
-  stream.detours_lost = detours_lost;
-  stream.refused += refused;
+  stream.causes.settle(began_ns);
+}
+
+// Neither stolen nor measured: until the loop is back on its CPU, nobody looked.
+void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) {
+  ++count;
+  stream.watched.skip(blind);
+  stream.causes.forget();
+}
+
+void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
+  if (ticks.end_ticks < ticks.start_ticks) {  // the counter itself went back: there is no such time
+    ++stream.losses.impossible;
+    return;
+  }
+  Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
+  if (ticks.blind) return skip(stream, detour, stream.losses.moved);
+  if (stream.doubt.stopped_in(detour)) return skip(stream, detour, stream.losses.stopped);
+  detour.in_doubt = clock_stepped_ || stream.doubt.touch(detour);
+  const Ledger& ledger = stream.watched.add(detour, clock_.uncertainty_ns());
+  const auto describe = [&](const Ledger& described, std::size_t index, FeedDetour& to) {
+    chains_.describe(described, index, stream.causes, drained_ns_, to);
+  };
+  feed_.add(to_feed(stream.probe.cpu(), ledger, sources_, std::cref(describe)));
 }
 
 void Pipeline::attribute(Stream& stream) {
@@ -87,27 +146,35 @@ void Pipeline::attribute(Stream& stream) {
     stream.first_ns = clock_.to_ns(progress.first_ticks.load(std::memory_order_relaxed));
     stream.watched.begin(stream.first_ns);
   }
-  const std::uint64_t tolerance_ns = clock_.uncertainty_ns();
-  const bool clock_stepped = clock_.steps() != clock_steps_;
-  const WatchOptions& options = stream.watched.options();
-  for (const TickDetour& ticks : stream.popped) {
-    if (ticks.end_ticks < ticks.start_ticks) {  // the counter itself went back: there is no such time
-      ++stream.impossible;
-      continue;
-    }
-    Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
-    detour.in_doubt = clock_stepped || in_doubt(stream, detour);
-    const Ledger& ledger = stream.watched.add(detour, tolerance_ns);
-    feed_.add(to_feed(options.cpu, ledger, options.outside, sources_));
+  for (const TickDetour& ticks : stream.popped) add_detour(stream, ticks);
+}
+
+void Pipeline::look_at_steal(std::uint64_t now_ns) {
+  if (steal_clock_ == nullptr || now_ns - steal_looked_ns_ < kStealIntervalNs) return;
+  const std::vector<std::uint64_t>& stolen_ns = steal_clock_->read();
+  for (Stream& stream : streams_) {
+    const unsigned cpu = stream.probe.cpu();
+    const std::uint64_t now = cpu < stolen_ns.size() ? stolen_ns[cpu] : 0;
+    if (steal_looked_ns_ != 0 && now >= stream.stolen_ns) stream.watched.add_steal(now - stream.stolen_ns);
+    stream.stolen_ns = now;
   }
+  steal_looked_ns_ = now_ns;
 }
 
 void Pipeline::drain() {
+  drained_ns_ = monotonic_ns();
   for (std::size_t index = 0; index < streams_.size(); ++index) read(index);
+  read_origins();
+  const std::uint64_t missed = tracer_.missed_runs();
+  missed_ = missed != missed_runs_;
+  missed_runs_ = missed;
+  for (Stream& stream : streams_) join(stream, drained_ns_);
   // After the detours were read, so that each of them lies before this sample.
   clock_.add(read_clock_sample());
-  for (Stream& stream : streams_) attribute(stream);
+  clock_stepped_ = clock_.steps() != clock_steps_;
   clock_steps_ = clock_.steps();
+  look_at_steal(drained_ns_);
+  for (Stream& stream : streams_) attribute(stream);
   feed_.commit();
   if (snapshots_.wanted()) snapshots_.answer([this](Snapshot& snapshot) { fill(snapshot); });
 }
@@ -119,6 +186,24 @@ void Pipeline::finish() {
   }
 }
 
+void Pipeline::fill_cpu(const Stream& stream, CpuSnapshot& cpu) const {
+  const LoopProgress& progress = stream.probe.progress();
+  const WatchedCpu& watched = stream.watched;
+  cpu.cpu = stream.probe.cpu();
+  cpu.threshold_ns = watched.options().threshold_ns;
+  cpu.iterations = progress.iterations.load(std::memory_order_relaxed);
+  const std::uint64_t last = progress.last_ticks.load(std::memory_order_acquire);
+  const std::uint64_t storing = progress.storing_ticks.load(std::memory_order_relaxed);
+  const std::uint64_t span_ns =
+      last == 0 ? 0 : clock_.to_ns(last - storing) - clock_.to_ns(progress.first_ticks.load());
+  cpu.blind_ns = watched.blind_ns();
+  cpu.observed_ns = span_ns - std::min(span_ns, cpu.blind_ns);
+  cpu.steal_ns = watched.steal().stolen_ns();
+  cpu.steal_step_ns = watched.steal().step_ns();
+  cpu.smi_count = stream.probe.smi_count();
+  watched.statistics().copy_to(cpu.statistics);
+}
+
 void Pipeline::fill(Snapshot& snapshot) const {
   snapshot.lost = ReportLost{};
   snapshot.orphan_intervals = 0;
@@ -126,18 +211,8 @@ void Pipeline::fill(Snapshot& snapshot) const {
   Containment containment;
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
-    const LoopProgress& progress = stream.probe.progress();
-    CpuSnapshot& cpu = snapshot.cpus[index];
-    cpu.cpu = stream.probe.cpu();
-    cpu.threshold_ns = stream.watched.options().threshold_ns;
-    cpu.iterations = progress.iterations.load(std::memory_order_relaxed);
-    const std::uint64_t last = progress.last_ticks.load(std::memory_order_acquire);
-    const std::uint64_t storing = progress.storing_ticks.load(std::memory_order_relaxed);
-    cpu.observed_ns = last == 0 ? 0 : clock_.to_ns(last - storing) - clock_.to_ns(progress.first_ticks.load());
-    stream.watched.statistics().copy_to(cpu.statistics);
-    snapshot.lost.events += stream.lost.full + stream.lost.nmi + stream.lost.depth + stream.refused;
-    snapshot.lost.detours += stream.detours_lost + stream.impossible;
-    snapshot.lost.unpaired += stream.lost.unpaired + stream.lost.unseen;
+    fill_cpu(stream, snapshot.cpus[index]);
+    add_losses(stream.probe.cpu(), stream.losses, snapshot.lost);
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
     containment.eligible += stream.watched.matcher().containment().eligible;
     containment.contained += stream.watched.matcher().containment().contained;
@@ -148,6 +223,9 @@ void Pipeline::fill(Snapshot& snapshot) const {
   snapshot.elapsed_ns = monotonic_ns() - started_ns_;
   snapshot.programs = tracer_.programs();
   for (const ProgramView& program : snapshot.programs) snapshot.lost.missed_runs += program.missed;
+  add_loss({}, "missed_run", snapshot.lost.missed_runs, snapshot.lost);
+  add_loss({}, "origin_ring_full", tracer_.lost_origins(), snapshot.lost);
+  add_loss({}, "clock_step", clock_.steps(), snapshot.lost);
 }
 
 }  // namespace noised

@@ -4,28 +4,40 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "attribution/causes.h"
+#include "pipeline/chains.h"
 #include "pipeline/detour_feed.h"
+#include "pipeline/losses.h"
 #include "pipeline/snapshot.h"
 #include "pipeline/watched_cpu.h"
 #include "probe/probe.h"
 #include "trace/clock.h"
 #include "trace/names.h"
+#include "trace/services.h"
+#include "trace/steal_clock.h"
 #include "trace/tracer.h"
 
 namespace noised {
 
-/// Runs on one thread, on housekeeping CPUs. Once every source and every combination was seen, a drain neither
-/// allocates nor makes a system call.
+struct PipelineOptions {
+  std::uint64_t threshold_ns = 0;
+  Kind outside = Kind::hypervisor;    ///< what a gap without kernel activity is here: hypervisor or hardware
+  StealClock* steal_clock = nullptr;  ///< if given, it is the hypervisor's only as far as steal time covers it
+};
+
+/// Runs on one thread, on housekeeping CPUs. Once every source and every combination was seen, a drain does not
+/// allocate; it makes a system call per BPF program (missed runs), and two a second (steal time).
 class Pipeline {
  public:
-  /// `clock` has at least two samples. The others outlive the pipeline.
+  /// `clock` has at least two samples. All of them outlive the pipeline.
   Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, ClockMap& clock, SourceTable& sources,
-           Names& names, std::uint64_t threshold_ns, Kind outside);
+           Names& names, const PipelineOptions& options);
 
   /// Everything that came since the last drain: detour rings first, then interval rings, so that every cause of a
-  /// detour is there (design.md, decision 4).
+  /// detour is there (design.md, decision 4), then the ring of origins, so that every origin of an interval is.
   void drain();
   /// The last drain, after the probes have ended.
   void finish();
@@ -36,39 +48,49 @@ class Pipeline {
 
  private:
   struct Stream {
-    Stream(Probe& of, const WatchOptions& options, const SourceTable& sources) : probe(of), watched(options, sources) {
-      popped.reserve(of.ring().capacity());
-    }
+    Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns);
 
     Probe& probe;
     WatchedCpu watched;
-    std::vector<TickDetour> popped;
+    CauseMatcher causes;
+    DoubtfulTimes doubt;
+    LossCounts losses;                // at the last drain
+    std::vector<TickDetour> popped;   // of this drain, as the next
+    std::vector<Interval> intervals;  // in the order in which they ended
     std::uint64_t first_ns = 0;
-    LostCounters lost;                // at the last drain
-    std::uint64_t impossible = 0;     // detours that end before they begin: lost
-    std::uint64_t looked_ns = 0;      // when the counters were read last
-    std::uint64_t refused = 0;        // intervals that the matcher had no room for
-    std::uint64_t detours_lost = 0;   // at the last drain
-    std::uint64_t doubt_from_ns = 0;  // something was lost between these two times
-    std::uint64_t doubt_until_ns = 0;
-    std::vector<std::uint64_t> unseen_ns;  // tasks were switched in at these times, and never seen to leave; rising
+    std::uint64_t stolen_ns = 0;  // the steal clock at the last look
   };
 
   void read(std::size_t index);
-  void attribute(Stream& stream);
-  void note_losses(Stream& stream, std::uint64_t refused);
+  void read_origins();
+  void note_losses(Stream& stream);
   void note_unseen_return(Stream& stream);
-  static bool in_doubt(const Stream& stream, const Detour& detour);
+  void join(Stream& stream, std::uint64_t began_ns);
+  void attribute(Stream& stream);
+  void add_detour(Stream& stream, const TickDetour& ticks);
+  void skip(Stream& stream, const Detour& blind, std::uint64_t& count);
+  void look_at_steal(std::uint64_t now_ns);
+  void fill_cpu(const Stream& stream, CpuSnapshot& cpu) const;
 
   Tracer& tracer_;
   ClockMap& clock_;
   SourceTable& sources_;
   Names& names_;
+  Services services_;
+  Chains chains_;
+  StealClock* steal_clock_;
   DetourFeed feed_;
   SnapshotExchange snapshots_;
   std::vector<Stream> streams_;
   std::uint64_t started_ns_ = 0;
+  std::uint64_t drained_ns_ = 0;  // when the last drain began
+  std::uint64_t steal_looked_ns_ = 0;
   std::uint64_t clock_steps_ = 0;
+  std::uint64_t missed_runs_ = 0;
+  std::uint64_t lost_origins_ = 0;
+  bool missed_ = false;           // runs, since the drain before
+  bool clock_stepped_ = false;    // likewise
+  bool origins_missing_ = false;  // likewise: no interval of this drain can be given a cause
 };
 
 }  // namespace noised

@@ -26,6 +26,10 @@ ReportCpu build_cpu(const CpuSnapshot& cpu) {
   built.hypervisor_ns = totals.hypervisor_ns;
   built.hardware_ns = totals.hardware_ns;
   built.unexplained_ns = totals.unexplained_ns;
+  built.blind_ns = cpu.blind_ns;
+  built.steal_ns = cpu.steal_ns;
+  built.steal_step_ns = cpu.steal_step_ns;
+  built.smi_count = cpu.smi_count;
   return built;
 }
 

@@ -21,6 +21,10 @@ struct CpuSnapshot {
   std::uint64_t observed_ns = 0;
   std::uint64_t iterations = 0;
   std::uint64_t threshold_ns = 0;
+  std::uint64_t blind_ns = 0;
+  std::uint64_t steal_ns = 0;
+  std::uint64_t steal_step_ns = 0;
+  std::optional<std::uint64_t> smi_count;
   CpuStatistics statistics;
 };
 

@@ -8,6 +8,7 @@ WatchedCpu::WatchedCpu(const WatchOptions& options, const SourceTable& sources)
     : options_(options),
       sources_(sources),
       matcher_(options.threshold_ns, options.held_intervals),
+      steal_(options.steal_step_ns),
       seen_in_(SourceTable::kCapacity, 0) {
   combination_.reserve(SourceTable::kCapacity);
 }
@@ -21,8 +22,20 @@ const Ledger& WatchedCpu::add(const Detour& detour, std::uint64_t tolerance_ns) 
   if (!judged.in_doubt) {
     for (const Gap& gap : ledger_.gaps) bounds_.learn(gap);
   }
+  divide_outside();
   count(ledger_);
   return ledger_;
+}
+
+void WatchedCpu::skip(const Detour& blind) {
+  blind_ns_ += blind.end_ns - blind.start_ns;
+  matcher_.skip(blind.end_ns);
+}
+
+void WatchedCpu::divide_outside() {
+  if (options_.outside == Kind::hypervisor) {
+    ledger_.hypervisor_ns = options_.steal_step_ns == 0 ? ledger_.outside_ns : steal_.cover(ledger_.outside_ns);
+  }
 }
 
 void WatchedCpu::note_source(SourceId source) {
@@ -43,7 +56,8 @@ void WatchedCpu::count(const Ledger& ledger) {
   sums.duration_ns = ledger.detour.end_ns - ledger.detour.start_ns;
   sums.explained_ns = ledger.explained_ns;
   sums.overhead_ns = ledger.overhead_ns;
-  (options_.outside == Kind::hypervisor ? sums.hypervisor_ns : sums.hardware_ns) = ledger.outside_ns;
+  sums.hypervisor_ns = ledger.hypervisor_ns;
+  sums.hardware_ns = ledger.outside_ns - ledger.hypervisor_ns;
   sums.unexplained_ns = ledger.unexplained_ns;
   sums.incomplete = ledger.detour.in_doubt;
   statistics_.add_detour(sums);
@@ -55,7 +69,8 @@ void WatchedCpu::count(const Ledger& ledger) {
     note_source(entry.source);
   }
   count_gap(Kind::overhead, sums.overhead_ns);
-  count_gap(options_.outside, ledger.outside_ns);
+  count_gap(Kind::hypervisor, sums.hypervisor_ns);
+  count_gap(Kind::hardware, sums.hardware_ns);
   count_gap(Kind::unexplained, sums.unexplained_ns);
   statistics_.add_combination(combination_, sums.duration_ns);
 }

@@ -11,6 +11,7 @@
 #include "attribution/ledger.h"
 #include "attribution/matcher.h"
 #include "attribution/overhead_bounds.h"
+#include "attribution/steal.h"
 #include "statistics/tables.h"
 #include "trace/sources.h"
 
@@ -20,6 +21,7 @@ struct WatchOptions {
   unsigned cpu = 0;
   std::uint64_t threshold_ns = 0;
   Kind outside = Kind::hypervisor;         ///< what a gap without kernel activity is here: hypervisor or hardware
+  std::uint64_t steal_step_ns = 0;         ///< if not 0, the hypervisor's only as far as steal time covers it
   std::size_t held_intervals = 1U << 18U;  ///< of the detour that is still going on: 10 MiB, used only if it is long
 };
 
@@ -33,14 +35,23 @@ class WatchedCpu {
   bool add(const Interval& interval) { return matcher_.add(interval); }
   /// Attributes and counts the next detour, all of whose intervals were added. The result is valid until the next call.
   const Ledger& add(const Detour& detour, std::uint64_t tolerance_ns);
+  /// The loop was not on its CPU, or stopped, for this time: nothing is counted, and what the kernel did in it is not
+  /// looked at. Asserts nothing of the detours around it.
+  void skip(const Detour& blind);
+  /// The steal clock of this CPU moved on by so much since the last call.
+  void add_steal(std::uint64_t stolen_ns) { steal_.add(stolen_ns); }
   /// After the last detour; the loop observed until this time.
   void finish(std::uint64_t last_ns) { matcher_.finish(last_ns); }
 
   [[nodiscard]] const WatchOptions& options() const { return options_; }
   [[nodiscard]] const CpuStatistics& statistics() const { return statistics_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
+  [[nodiscard]] const StealAccount& steal() const { return steal_; }
+  /// Time skipped, in ns.
+  [[nodiscard]] std::uint64_t blind_ns() const { return blind_ns_; }
 
  private:
+  void divide_outside();
   void count(const Ledger& ledger);
   void count_gap(Kind kind, std::uint64_t ns);
   void note_source(SourceId source);
@@ -49,12 +60,14 @@ class WatchedCpu {
   const SourceTable& sources_;
   Matcher matcher_;
   OverheadBounds bounds_;
+  StealAccount steal_;
   Attributor attributor_;
   Ledger ledger_;
   CpuStatistics statistics_;
   std::vector<SourceId> combination_;
   std::vector<std::uint64_t> seen_in_;  // by source: the number of the last detour that had it
   std::uint64_t detour_number_ = 0;
+  std::uint64_t blind_ns_ = 0;
 };
 
 }  // namespace noised

@@ -3,16 +3,24 @@
 // else happens once a detour or once a batch (tests/bench/run prints it beside a bare loop and oslat).
 #include "probe/detour_loop.h"
 
+#include <sched.h>
+
 #include "base/tsc.h"
 
 namespace noised {
 namespace {
 
-// Stores the gap, then reads the clock again, so that storing is never measured as noise. Returns the new reading.
-[[gnu::noinline, gnu::cold]] std::uint64_t store(DetourRing& ring, LoopProgress& progress, std::uint64_t start,
-                                                 std::uint64_t end, std::uint64_t limit) {
+// 2 ns: the C library reads the number that the kernel keeps in the thread's rseq area.
+bool is_on(unsigned cpu) { return sched_getcpu() == static_cast<int>(cpu); }
+
+// Stores the gap, then reads the clock again, so that storing is never measured as noise. Returns the new reading; 0 if
+// the thread is on another CPU: a move takes a switch, which is always a gap.
+[[gnu::noinline, gnu::cold]] std::uint64_t store(DetourRing& ring, LoopProgress& progress, unsigned cpu,
+                                                 std::uint64_t start, std::uint64_t end, std::uint64_t limit) {
   do {
+    if (!is_on(cpu)) return 0;
     ring.push(TickDetour{start, end});
+    progress.seen_ticks = end;
     start = end;
     end = read_tsc();
   } while (end - start > limit);
@@ -21,25 +29,41 @@ namespace {
   return end;
 }
 
+// The first reading; from the last one to it nothing was observed.
+std::uint64_t begin(DetourRing& ring, LoopProgress& progress) {
+  const std::uint64_t now = read_tsc();
+  if (progress.seen_ticks == 0) {
+    progress.first_ticks.store(now, std::memory_order_relaxed);
+  } else {
+    ring.push(TickDetour{progress.seen_ticks, now, true});
+  }
+  progress.seen_ticks = now;
+  return now;
+}
+
 }  // namespace
 
-void run_detour_loop(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop,
-                     std::uint64_t threshold_ticks, std::uint64_t storing_limit_ticks) {
-  std::uint64_t iterations = 0;
-  std::uint64_t last = read_tsc();
-  progress.first_ticks.store(last, std::memory_order_relaxed);
+LoopEnd run_detour_loop(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop, unsigned cpu,
+                        std::uint64_t threshold_ticks, std::uint64_t storing_limit_ticks) {
+  std::uint64_t iterations = progress.iterations.load(std::memory_order_relaxed);
+  std::uint64_t last = begin(ring, progress);
   do {
     for (std::uint64_t left = kLoopBatch; left != 0; --left) {
       std::uint64_t now = read_tsc();
       if (now - last > threshold_ticks) [[unlikely]] {
-        now = store(ring, progress, last, now, storing_limit_ticks);
+        progress.seen_ticks = last;
+        now = store(ring, progress, cpu, last, now, storing_limit_ticks);
+        if (now == 0) return LoopEnd::moved;
       }
       last = now;
     }
+    if (!is_on(cpu)) return LoopEnd::moved;
+    progress.seen_ticks = last;
     iterations += kLoopBatch;
     progress.iterations.store(iterations, std::memory_order_relaxed);
     progress.last_ticks.store(last, std::memory_order_release);
   } while (!stop.load(std::memory_order_relaxed));
+  return LoopEnd::stopped;
 }
 
 }  // namespace noised

@@ -13,6 +13,7 @@ namespace noised {
 struct TickDetour {
   std::uint64_t start_ticks = 0;
   std::uint64_t end_ticks = 0;
+  bool blind = false;  ///< no detour: the loop was not on its CPU, which was not observed
 };
 
 /// The two ends share no cache line. The producer reads the consumer's position only when the ring looks full, so a

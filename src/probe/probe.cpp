@@ -3,6 +3,7 @@
 #include "probe/probe.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cstring>
 
 #include "base/cpu_set.h"
+#include "probe/smi_counter.h"
 
 namespace noised {
 namespace {
@@ -18,6 +20,7 @@ namespace {
 constexpr std::size_t kStackBytes = std::size_t{256} * 1024;
 constexpr int kStartLimitMs = 5000;
 constexpr time_t kStopLimitSeconds = 1;
+constexpr long kReturnIntervalMs = 10;
 
 // Thread attributes with one owner.
 class Attributes {
@@ -78,22 +81,54 @@ void* Probe::thread_main(void* self) {
   return nullptr;
 }
 
-void Probe::measure() {
-  state_.probe_pid = state_.current_pid = static_cast<noised_u32>(gettid());
-  {
-    // Once through all the code, with a ring and a progress of its own: every page and branch is warm afterwards.
-    DetourRing warm_ring(64);
-    LoopProgress warm_progress;
-    const std::atomic<bool> once{true};
-    run_detour_loop(warm_ring, warm_progress, once, 0, UINT64_MAX);
+void Probe::warm_up() {
+  // Once through all the code, with a ring and a progress of its own: every page and branch is warm afterwards.
+  DetourRing warm_ring(64);
+  LoopProgress warm_progress;
+  const std::atomic<bool> once{true};
+  for (int time = 0; time < 2; ++time) {
+    run_detour_loop(warm_ring, warm_progress, once, options_.cpu, 0, UINT64_MAX);
   }
+}
+
+// From user space on the CPU itself: no frame of the kernel's is open at either edge of the watched time.
+LoopEnd Probe::watch() {
+  auto* state = static_cast<volatile noised_cpu*>(&state_);
+  state->current_pid = state->probe_pid;
+  state->task_start_ns = 0;
+  state->split = 0;
+  state->depth = 0;
+  state->watched = 1;
+  const LoopEnd end =
+      run_detour_loop(ring_, progress_, stop_, options_.cpu, options_.threshold_ticks, options_.storing_limit_ticks);
+  state->watched = 0;
+  return end;
+}
+
+// Somebody changed the thread's affinity, or the CPU went offline.
+bool Probe::return_to_cpu() {
+  const CpuSet own({options_.cpu});
+  while (!stop_.load()) {
+    if (sched_setaffinity(0, own.bytes(), own.get()) == 0 && sched_getcpu() == static_cast<int>(options_.cpu)) {
+      return true;
+    }
+    sleep_ms(kReturnIntervalMs);
+  }
+  return false;
+}
+
+void Probe::measure() {
+  state_.probe_pid = static_cast<noised_u32>(gettid());
+  const SmiCounter smi = SmiCounter::open(options_.cpu);
+  warm_up();
   go_.wait(0);
   if (stop_.load()) return;
-  // From user space on the CPU itself: no frame of the kernel's is open at either edge of the watched time.
-  auto* watched = reinterpret_cast<volatile noised_u32*>(&state_.watched);
-  *watched = 1;
-  run_detour_loop(ring_, progress_, stop_, options_.threshold_ticks, options_.storing_limit_ticks);
-  *watched = 0;
+  const auto smi_before = smi.read();
+  while (watch() == LoopEnd::moved) {
+    if (!return_to_cpu()) return;
+  }
+  const auto smi_after = smi.read();
+  if (smi_before && smi_after) smi_count_ = *smi_after - *smi_before;
 }
 
 Status Probe::begin() {

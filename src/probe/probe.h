@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "probe/detour_loop.h"
 
@@ -43,10 +44,15 @@ class Probe {
   [[nodiscard]] unsigned cpu() const { return options_.cpu; }
   [[nodiscard]] DetourRing& ring() { return ring_; }
   [[nodiscard]] const LoopProgress& progress() const { return progress_; }
+  /// System management interrupts while the loop ran, after end(); nothing where they are not counted (smi_counter.h).
+  [[nodiscard]] std::optional<std::uint64_t> smi_count() const { return running_ ? std::nullopt : smi_count_; }
 
  private:
   Probe(const ProbeOptions& options, noised_cpu& state);
   static void* thread_main(void* self);
+  void warm_up();
+  LoopEnd watch();
+  bool return_to_cpu();
   void measure();
 
   ProbeOptions options_;
@@ -54,7 +60,8 @@ class Probe {
   DetourRing ring_;
   LoopProgress progress_;
   std::atomic<bool> stop_{false};
-  std::atomic<int> go_{0};  // futex
+  std::atomic<int> go_{0};                  // futex
+  std::optional<std::uint64_t> smi_count_;  // the thread's until it is joined
   pthread_t thread_{};
   bool running_ = false;
 };

@@ -13,6 +13,7 @@
 
 #include "base/parse.h"
 #include "base/read_file.h"
+#include "probe/smi_counter.h"
 #include "service/api.h"
 #include "service/low_noise.h"
 #include "service/ticker.h"
@@ -120,7 +121,27 @@ Status Daemon::start_tracer() {
   if (on_hypervisor()) {
     run_.unsupported.emplace_back("vector hypervisor_callback: it has no tracepoint, its time counts as hypervisor");
   }
+  if (const auto reason = smi_unsupported(cpus_.probe.front())) {
+    run_.unsupported.push_back("system management interrupts: " + *reason);
+  }
+  if (Status steal = start_steal_clock(); !steal) return steal;
   describe();
+  return success();
+}
+
+// A gap without kernel activity is the hypervisor's only where its own account says so.
+Status Daemon::start_steal_clock() {
+  if (!on_hypervisor()) return success();
+  auto clock = StealClock::open();
+  if (!clock) return clock.error();
+  if (clock.value().counts()) {
+    steal_clock_.emplace(std::move(clock).value());
+  } else {
+    run_.unsupported.emplace_back(
+        "hypervisor and hardware apart: no steal time was counted here since boot, what has no kernel activity counts "
+        "as "
+        "hypervisor");
+  }
   return success();
 }
 
@@ -140,8 +161,11 @@ Status Daemon::start_probes() {
     if (!probe) return probe.error();
     probes_.push_back(std::move(probe).value());
   }
-  pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, config.threshold_ns,
-                                         on_hypervisor() ? Kind::hypervisor : Kind::hardware);
+  PipelineOptions pipeline_options;
+  pipeline_options.threshold_ns = config.threshold_ns;
+  pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
+  pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
+  pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, pipeline_options);
   for (auto& probe : probes_) {
     if (Status begun = probe->begin(); !begun) return begun;
   }

@@ -17,6 +17,7 @@
 #include "service/log.h"
 #include "service/options.h"
 #include "service/unix_socket.h"
+#include "trace/steal_clock.h"
 
 namespace noised {
 
@@ -39,6 +40,7 @@ class Daemon {
   Status listen();
   Status start_clock();
   Status start_tracer();
+  Status start_steal_clock();
   Status start_probes();
   Status start_server();
   void describe();
@@ -53,6 +55,7 @@ class Daemon {
   std::optional<UnixSocket> socket_;
   std::unique_ptr<Tracer> tracer_;
   std::optional<Names> names_;
+  std::optional<StealClock> steal_clock_;
   std::vector<std::unique_ptr<Probe>> probes_;  // before the tracer goes: their state is in its maps
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<HttpServer> server_;

@@ -22,6 +22,8 @@ class KernelBtf {
 
   /// True if the kernel was built with this tracepoint.
   [[nodiscard]] bool has_tracepoint(std::string_view name) const;
+  /// Fails, and says why, unless programs may run at the entry and the exit of this kernel function.
+  [[nodiscard]] Status can_trace_function(std::string_view name) const;
 
  private:
   struct Free {

@@ -23,6 +23,14 @@ constexpr std::array<std::string_view, 10> kSoftirqs = {
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 };
 
+// By who faulted; the last is the handling of a page that nobody's fault asked for (get_user_pages).
+constexpr std::array<std::string_view, 3> kFaults = {"user", "kernel", "handle_mm_fault"};
+
+std::uint64_t fault_class(std::uint8_t flags) {
+  if ((flags & NOISED_FLAG_HANDLING) != 0) return 2;
+  return (flags & NOISED_FLAG_IN_KERNEL) != 0 ? 1 : 0;
+}
+
 std::string first_line(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -45,12 +53,20 @@ std::size_t Names::CommHash::operator()(const Comm& comm) const noexcept {
 SourceId Names::resolve(const noised_record& record, const char* comm) {
   const auto kind = static_cast<Kind>(record.kind < NOISED_KIND_COUNT ? record.kind : 0);
   if (kind == Kind::task) return resolve_task(comm);
-  const bool unhandled = (record.flags & NOISED_FLAG_UNHANDLED) != 0;
+  if (kind == Kind::page_fault) return resolve(kind, fault_class(record.flags), false);
+  return resolve(kind, record.id, (record.flags & NOISED_FLAG_UNHANDLED) != 0);
+}
+
+SourceId Names::resolve(Kind kind, std::uint64_t id, bool unhandled) {
   auto& known = by_id_[static_cast<std::size_t>(kind) + (unhandled ? kKindCount : 0)];
-  if (const auto found = known.find(record.id); found != known.end()) return found->second;
-  const SourceId source = sources_.intern(kind, name_of(kind, record.id, unhandled));
-  known.emplace(record.id, source);
+  if (const auto found = known.find(id); found != known.end()) return found->second;
+  const SourceId source = sources_.intern(kind, name_of(kind, id, unhandled));
+  known.emplace(id, source);
   return source;
+}
+
+std::string Names::function(std::uint64_t address) const {
+  return symbols_.find(address).value_or(fmt::format("{:#x}", address));
 }
 
 SourceId Names::resolve_task(const char* comm) {
@@ -73,9 +89,9 @@ std::string Names::name_of(Kind kind, std::uint64_t id, bool unhandled) const {
     case Kind::irq:
       return irq_name(id) + (unhandled ? " (not handled)" : "");
     case Kind::page_fault:
-      return id == NOISED_FAULT_USER ? "user" : "kernel";
+      return std::string(kFaults[id]);
     default:
-      return symbols_.find(id).value_or(fmt::format("{:#x}", id));
+      return id == NOISED_ID_UNKNOWN ? "not known" : function(id);
   }
 }
 

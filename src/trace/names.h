@@ -21,6 +21,10 @@ class Names {
 
   /// The source of a record; `comm` is used for tasks only.
   SourceId resolve(const noised_record& record, const char* comm);
+  /// The source of a kind, other than task and page_fault, and the number that the kernel knows it by.
+  SourceId resolve(Kind kind, std::uint64_t id) { return resolve(kind, id, false); }
+  /// Name of the function at an address; the address in hexadecimal where there is none. Allocates.
+  [[nodiscard]] std::string function(std::uint64_t address) const;
 
  private:
   struct Comm {
@@ -31,6 +35,7 @@ class Names {
     std::size_t operator()(const Comm& comm) const noexcept;
   };
 
+  SourceId resolve(Kind kind, std::uint64_t id, bool unhandled);
   SourceId resolve_task(const char* comm);
   std::string name_of(Kind kind, std::uint64_t id, bool unhandled) const;
   std::string irq_name(std::uint64_t irq) const;

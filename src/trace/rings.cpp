@@ -12,6 +12,11 @@
 #include "trace/libbpf_error.h"
 
 namespace noised {
+namespace {
+
+constexpr int kOriginAttempts = 1000;  // about 10 us
+
+}  // namespace
 
 Rings::Rings() = default;
 Rings::~Rings() = default;
@@ -63,6 +68,32 @@ std::size_t Rings::drain(std::size_t index, std::size_t limit, const Sink& sink)
   ring__consume(ring_buffer__ring(buffer_.get(), static_cast<unsigned>(index)));
   reader.sink = nullptr;
   return limit - reader.left;
+}
+
+int Rings::on_origin(void* context, void* data, std::size_t size) {
+  assert(size == sizeof(noised_origin));
+  (**static_cast<const OriginSink**>(context))(*static_cast<const noised_origin*>(data));
+  return 0;
+}
+
+Status Rings::open_origins(int map) {
+  origins_.reset(ring_buffer__new(map, on_origin, &origin_sink_, nullptr));
+  if (!origins_) return failure(fmt::format("mapping the ring of origins: {}", libbpf_text(errno)));
+  return success();
+}
+
+bool Rings::drain_origins(const OriginSink& sink) {
+  ring* const origins = ring_buffer__ring(origins_.get(), 0);
+  const unsigned long end = ring__producer_pos(origins);
+  origin_sink_ = &sink;
+  // A record that was begun and not finished holds up all after it: for 100 ns, or as long as a host stops its CPU.
+  bool complete = false;
+  for (int attempt = 0; attempt < kOriginAttempts && !complete; ++attempt) {
+    ring__consume(origins);
+    complete = static_cast<long>(ring__consumer_pos(origins) - end) >= 0;
+  }
+  origin_sink_ = nullptr;
+  return complete;
 }
 
 }  // namespace noised

@@ -19,6 +19,7 @@ namespace noised {
 class Rings {
  public:
   using Sink = std::function<void(const noised_record& record, const char* comm)>;
+  using OriginSink = std::function<void(const noised_origin& origin)>;
 
   Rings();
   ~Rings();
@@ -29,6 +30,11 @@ class Rings {
   Status create(int outer_map, const std::vector<unsigned>& cpus, std::uint64_t bytes);
   /// Hands at most `limit` records of one ring to the sink, oldest first, without a system call.
   std::size_t drain(std::size_t index, std::size_t limit, const Sink& sink);
+  /// Opens the ring that every causing CPU writes to.
+  Status open_origins(int map);
+  /// Hands every origin to the sink that was submitted before this call. Returns false if a CPU that began a record
+  /// earlier did not finish it for a while: then some are still to come.
+  [[nodiscard]] bool drain_origins(const OriginSink& sink);
 
  private:
   struct Reader {
@@ -39,11 +45,14 @@ class Rings {
     void operator()(ring_buffer* buffer) const;
   };
   static int on_record(void* context, void* data, std::size_t size);
+  static int on_origin(void* context, void* data, std::size_t size);
   Status add(int outer_map, unsigned cpu, std::uint64_t bytes);
 
   std::vector<Descriptor> maps_;
   std::vector<std::unique_ptr<Reader>> readers_;
   std::unique_ptr<ring_buffer, Free> buffer_;
+  const OriginSink* origin_sink_ = nullptr;
+  std::unique_ptr<ring_buffer, Free> origins_;
 };
 
 }  // namespace noised

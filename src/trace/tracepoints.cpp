@@ -31,6 +31,12 @@ constexpr std::array kProbes = {
     Probe{Kind::nmi, "", "nmi_handler", ""},
     Probe{Kind::page_fault, "user", "page_fault_user", ""},
     Probe{Kind::page_fault, "kernel", "page_fault_kernel", ""},
+    Probe{Kind::task, "waker", "sched_waking", "", false, Role::origin},
+    Probe{Kind::task, "parent", "sched_wakeup_new", "", false, Role::origin},
+    Probe{Kind::task, "mover", "sched_migrate_task", "", false, Role::origin},
+    Probe{Kind::vector, "sender", "ipi_send_cpu", "", false, Role::origin},
+    Probe{Kind::vector, "sender to several CPUs", "ipi_send_cpumask", "", false, Role::origin},
+    Probe{Kind::csd, "sender", "csd_queue_cpu", "", false, Role::origin},
 };
 
 }  // namespace

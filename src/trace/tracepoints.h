@@ -4,10 +4,14 @@
 
 #include <noised/types.h>
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace noised {
+
+/// What a probe tells: of an interval on a watched CPU, or of what another CPU does to it.
+enum class Role : std::uint8_t { interval, origin };
 
 /// One thing that can be seen: its tracepoints and the kind of source that they feed.
 struct Probe {
@@ -16,9 +20,13 @@ struct Probe {
   std::string_view entry;   ///< tracepoint
   std::string_view exit;    ///< tracepoint; empty where one event tells everything
   bool essential = false;   ///< without it, attributions would be wrong rather than incomplete
+  Role role = Role::interval;
 };
 
-/// All of them; every program of bpf/ appears exactly once.
+/// All of them; every program of bpf/ on a tracepoint appears exactly once.
 std::span<const Probe> known_probes();
+
+/// The function whose entry and exit time the handling of page faults, where the kernel lets functions be traced.
+inline constexpr std::string_view kFaultHandler = "handle_mm_fault";
 
 }  // namespace noised

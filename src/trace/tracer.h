@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace noised {
@@ -37,6 +38,8 @@ class Tracer {
  public:
   /// Called for each record; `comm` is null but for tasks.
   using Sink = std::function<void(const noised_record& record, const char* comm)>;
+  /// Called for each record of what one CPU did to watched ones.
+  using OriginSink = std::function<void(const noised_origin& origin)>;
 
   /// Probes, loads and attaches. What the kernel lacks is skipped and told by unsupported(). Needs CAP_BPF and
   /// CAP_PERFMON (or root).
@@ -50,8 +53,15 @@ class Tracer {
   /// Hands every record that is in the ring of options.cpus[index] to the sink, oldest first; at most `limit`.
   /// No system call. Returns how many there were.
   std::size_t drain(std::size_t index, std::size_t limit, const Sink& sink);
+  /// Hands every origin submitted before this call to the sink; false if some of them are still to come (rings.h). To
+  /// be called after drain(): then every origin of every interval drained is there.
+  [[nodiscard]] bool drain_origins(const OriginSink& sink);
   /// Read from the mapping, without a system call.
   [[nodiscard]] LostCounters lost(unsigned cpu) const;
+  /// Origins refused by their ring since loading, on all CPUs; read from the mapping, a cache line per possible CPU.
+  [[nodiscard]] std::uint64_t lost_origins() const;
+  /// True if a program runs on this tracepoint.
+  [[nodiscard]] bool attached(std::string_view tracepoint) const;
   /// Runs of our programs that the kernel refused (recursion), on all CPUs; a system call per program.
   [[nodiscard]] std::uint64_t missed_runs() const;
   [[nodiscard]] std::vector<ProgramView> programs() const;

@@ -6,6 +6,7 @@
 
 #include <noised/abi.h>
 
+#include "views/chain_text.h"
 #include "views/format.h"
 #include "views/json_fields.h"
 #include "views/views.h"
@@ -53,9 +54,7 @@ std::string label(const DetourEntryView& entry) {
 }
 
 std::string detail_text(const DetourEntryView& entry) {
-  std::string text;
-  for (const auto& [key, value] : entry.detail)
-    text += (text.empty() ? "" : ", ") + printable(value == "true" ? key : fmt::format("{} {}", key, value));
+  const std::string text = chain_text(entry);
   return text.empty() ? text : " (" + text + ")";
 }
 

@@ -64,6 +64,16 @@ void Fields::read(const char* key, std::optional<double>& out) const {
   out = value;
 }
 
+void Fields::read(const char* key, std::optional<std::uint64_t>& out) const {
+  const Json* found = find(key);
+  if (found == nullptr) return;
+  out.reset();
+  if (found->is_null()) return;
+  std::uint64_t value = 0;
+  read(key, value);
+  out = value;
+}
+
 void Fields::read(const char* key, bool& out) const {
   const Json* found = find(key);
   if (found == nullptr) return;

@@ -35,6 +35,7 @@ class Fields {
   void read(const char* key, std::vector<std::string>& out) const;
   /// Null is absent.
   void read(const char* key, std::optional<double>& out) const;
+  void read(const char* key, std::optional<std::uint64_t>& out) const;
   /// Null is the empty text.
   void read_nullable(const char* key, std::string& out) const;
 

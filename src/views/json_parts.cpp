@@ -16,11 +16,17 @@ Json clock_json(const ReportClock& clock) {
 }
 
 Json lost_json(const ReportLost& lost) {
+  Json by = Json::array();
+  for (const ReportLoss& loss : lost.by) {
+    by.push_back(Json{{"cpu", nullptr}, {"reason", loss.reason}, {"count", loss.count}});
+    if (loss.cpu) by.back()["cpu"] = *loss.cpu;
+  }
   return Json{{"events", lost.events},
               {"detours", lost.detours},
               {"unpaired", lost.unpaired},
               {"missed_runs", lost.missed_runs},
-              {"incomplete_detours", lost.incomplete_detours}};
+              {"incomplete_detours", lost.incomplete_detours},
+              {"by", std::move(by)}};
 }
 
 void read_clock(const Fields& fields, ReportClock& clock) {
@@ -35,16 +41,31 @@ void read_lost(const Fields& fields, ReportLost& lost) {
   fields.read("unpaired", lost.unpaired);
   fields.read("missed_runs", lost.missed_runs);
   fields.read("incomplete_detours", lost.incomplete_detours);
+  fields.each("by", [&](const Fields& item) {
+    ReportLoss& loss = lost.by.emplace_back();
+    std::optional<std::uint64_t> cpu;
+    item.read("cpu", cpu);
+    if (cpu) loss.cpu = static_cast<unsigned>(*cpu);
+    item.read("reason", loss.reason);
+    item.read("count", loss.count);
+  });
 }
 
 bool anything_lost(const ReportLost& lost) {
-  return (lost.events | lost.detours | lost.unpaired | lost.missed_runs | lost.incomplete_detours) != 0;
+  return !lost.by.empty() ||
+         (lost.events | lost.detours | lost.unpaired | lost.missed_runs | lost.incomplete_detours) != 0;
 }
 
 std::string lost_text(const ReportLost& lost) {
   if (!anything_lost(lost)) return "nothing lost";
-  return fmt::format("{} events, {} detours, {} unpaired, {} missed runs, {} incomplete detours", lost.events,
-                     lost.detours, lost.unpaired, lost.missed_runs, lost.incomplete_detours);
+  std::string text = fmt::format("{} events, {} detours, {} unpaired, {} missed runs, {} incomplete detours",
+                                 lost.events, lost.detours, lost.unpaired, lost.missed_runs, lost.incomplete_detours);
+  for (std::size_t i = 0; i < lost.by.size(); ++i) {
+    const ReportLoss& loss = lost.by[i];
+    text += fmt::format("{}{} {}{}", i == 0 ? " (" : ", ", loss.count, printable(loss.reason),
+                        loss.cpu ? fmt::format(" on CPU {}", *loss.cpu) : "");
+  }
+  return text + (lost.by.empty() ? "" : ")");
 }
 
 std::string clock_text(const ReportClock& clock) {

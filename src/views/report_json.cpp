@@ -10,19 +10,25 @@ namespace {
 constexpr const char* kSchema = "noised.report/1";
 
 Json cpu_json(const ReportCpu& cpu) {
-  return Json{{"cpu", cpu.cpu},
-              {"mode", cpu.mode},
-              {"observed_ns", cpu.observed_ns},
-              {"iterations", cpu.iterations},
-              {"threshold_ns", cpu.threshold_ns},
-              {"detours", cpu.detours},
-              {"detour_ns", cpu.detour_ns},
-              {"max_detour_ns", cpu.max_detour_ns},
-              {"explained_ns", cpu.explained_ns},
-              {"overhead_ns", cpu.overhead_ns},
-              {"hypervisor_ns", cpu.hypervisor_ns},
-              {"hardware_ns", cpu.hardware_ns},
-              {"unexplained_ns", cpu.unexplained_ns}};
+  Json json{{"cpu", cpu.cpu},
+            {"mode", cpu.mode},
+            {"observed_ns", cpu.observed_ns},
+            {"iterations", cpu.iterations},
+            {"threshold_ns", cpu.threshold_ns},
+            {"detours", cpu.detours},
+            {"detour_ns", cpu.detour_ns},
+            {"max_detour_ns", cpu.max_detour_ns},
+            {"explained_ns", cpu.explained_ns},
+            {"overhead_ns", cpu.overhead_ns},
+            {"hypervisor_ns", cpu.hypervisor_ns},
+            {"hardware_ns", cpu.hardware_ns},
+            {"unexplained_ns", cpu.unexplained_ns},
+            {"blind_ns", cpu.blind_ns},
+            {"steal_ns", cpu.steal_ns},
+            {"steal_step_ns", cpu.steal_step_ns},
+            {"smi_count", nullptr}};
+  if (cpu.smi_count) json["smi_count"] = *cpu.smi_count;
+  return json;
 }
 
 void read_cpu(const Fields& fields, ReportCpu& cpu) {
@@ -39,6 +45,10 @@ void read_cpu(const Fields& fields, ReportCpu& cpu) {
   fields.read("hypervisor_ns", cpu.hypervisor_ns);
   fields.read("hardware_ns", cpu.hardware_ns);
   fields.read("unexplained_ns", cpu.unexplained_ns);
+  fields.read("blind_ns", cpu.blind_ns);
+  fields.read("steal_ns", cpu.steal_ns);
+  fields.read("steal_step_ns", cpu.steal_step_ns);
+  fields.read("smi_count", cpu.smi_count);
 }
 
 Json source_json(const ReportSource& source) {

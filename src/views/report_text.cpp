@@ -43,6 +43,25 @@ std::string ledger(const Report& report) {
   return "\nstolen time by CPU (share: of the time observed)\n" + table.text();
 }
 
+// How sure the division between hypervisor and hardware is, and what was not observed.
+std::string certainty(const Report& report) {
+  std::string text;
+  for (const ReportCpu& cpu : report.cpus) {
+    if (cpu.steal_step_ns != 0) {
+      text += fmt::format(
+          "CPU {}: {} of steal time counted, in steps of {}: hypervisor is at most their sum, the rest of "
+          "the time without kernel activity is hardware\n",
+          cpu.cpu, format_duration(cpu.steal_ns), format_duration(cpu.steal_step_ns));
+    }
+    if (cpu.smi_count) text += fmt::format("CPU {}: {} system management interrupts\n", cpu.cpu, *cpu.smi_count);
+    if (cpu.blind_ns != 0) {
+      text += fmt::format("CPU {}: {} not observed: the loop was stopped, or not on its CPU\n", cpu.cpu,
+                          format_duration(cpu.blind_ns));
+    }
+  }
+  return text;
+}
+
 std::uint64_t observed_ns(const Report& report, unsigned cpu) {
   const auto found =
       std::find_if(report.cpus.begin(), report.cpus.end(), [cpu](const ReportCpu& each) { return each.cpu == cpu; });
@@ -87,7 +106,7 @@ std::string combinations(const Report& report) {
 }  // namespace
 
 std::string to_text(const Report& report) {
-  return header(report) + ledger(report) + sources(report) + combinations(report) +
+  return header(report) + ledger(report) + certainty(report) + sources(report) + combinations(report) +
          fmt::format("\nlost: {}\n", lost_text(report.lost)) + unsupported_text(report.unsupported);
 }
 

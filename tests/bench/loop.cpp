@@ -38,15 +38,19 @@ constexpr std::uint64_t kStoringLimitTicks = 2'600;
 
 class NoisedLoop {
  public:
-  NoisedLoop() : ring_(1U << 12U) { popped_.reserve(ring_.capacity()); }
+  NoisedLoop() : cpu_(static_cast<unsigned>(sched_getcpu())), ring_(1U << 12U) { popped_.reserve(ring_.capacity()); }
   // Told to stop before it starts, the loop does one batch and publishes its progress, as it does between batches.
-  void run_batch() { run_detour_loop(ring_, progress_, stop_, kThresholdTicks, kStoringLimitTicks); }
+  void run_batch() {
+    progress_.seen_ticks = 0;  // not the continuation of the last batch
+    run_detour_loop(ring_, progress_, stop_, cpu_, kThresholdTicks, kStoringLimitTicks);
+  }
   void empty_ring() {
     popped_.clear();
     ring_.pop_all(popped_);
   }
 
  private:
+  unsigned cpu_;
   DetourRing ring_;
   LoopProgress progress_;
   const std::atomic<bool> stop_{true};

@@ -58,8 +58,9 @@ Measurement::Measurement(unsigned cpu, const MeasurementOptions& options) : cpu_
   auto probe = Probe::create(probe_options, tracer_->state(cpu));
   if (!probe) FAIL(probe.error().line());
   probes_.push_back(std::move(probe).value());
-  pipeline_ =
-      std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, options.threshold_ns, Kind::hypervisor);
+  PipelineOptions pipeline_options;
+  pipeline_options.threshold_ns = options.threshold_ns;
+  pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, pipeline_options);
 }
 
 Measurement::~Measurement() { probes_.clear(); }

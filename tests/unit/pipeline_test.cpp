@@ -113,14 +113,14 @@ TEST_CASE("a detour in doubt is incomplete, blames nobody, and teaches nothing",
 TEST_CASE("the feed shows ledgers that add up, also those with many entries", "[pipeline]") {
   Scene scene;
   DetourFeed feed;
-  feed.add(to_feed(3, scene.tick(4'000'000, true), Kind::hypervisor, scene.sources));
+  feed.add(to_feed(3, scene.tick(4'000'000, true), scene.sources));
   std::uint64_t at_ns = 10'000'000;
   for (std::uint64_t i = 0; i < 200; ++i) {
     const std::string name = "task" + std::to_string(i % 100);
     scene.cpu.add(
         Interval{at_ns + i * 100, at_ns + i * 100 + 60, scene.sources.intern(Kind::task, name), Kind::task, 0});
   }
-  feed.add(to_feed(3, scene.cpu.add(Detour{at_ns - 100, at_ns + 60'000, false}, 20), Kind::hypervisor, scene.sources));
+  feed.add(to_feed(3, scene.cpu.add(Detour{at_ns - 100, at_ns + 60'000, false}, 20), scene.sources));
   feed.commit();
   const DetourFeed::Batch batch = feed.read(0, 10);
   REQUIRE(batch.detours.size() == 2);
@@ -145,7 +145,7 @@ TEST_CASE("the feed shows ledgers that add up, also those with many entries", "[
 TEST_CASE("a reader of the feed learns how much it missed", "[pipeline]") {
   Scene scene;
   DetourFeed feed;
-  const FeedDetour detour = to_feed(3, scene.tick(4'000'000, false), Kind::hypervisor, scene.sources);
+  const FeedDetour detour = to_feed(3, scene.tick(4'000'000, false), scene.sources);
   feed.add(detour);
   feed.commit();
   const std::uint64_t position = feed.end();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring from the loop to the pipeline, and the loop on a clock that really runs.
+#include <sched.h>
 #include <atomic>
+
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
 #include <vector>
 
+#include "base/cpu_set.h"
 #include "probe/detour_loop.h"
 #include "probe/detour_ring.h"
 
@@ -68,14 +71,48 @@ TEST_CASE("two threads lose nothing uncounted in the detour ring", "[probe]") {
   CHECK(taken + ring.lost() == kCount);
 }
 
+namespace {
+
+LoopEnd run_on_own_cpu(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop) {
+  const auto cpu = static_cast<unsigned>(sched_getcpu());
+  const CpuSet own({cpu});
+  sched_setaffinity(0, own.bytes(), own.get());
+  return run_detour_loop(ring, progress, stop, cpu, 500, 2'600);
+}
+
+}  // namespace
+
+TEST_CASE("a loop that is moved says so, and stores the time since as blind", "[probe]") {
+  DetourRing ring(1U << 20U);
+  LoopProgress progress;
+  const std::atomic<bool> never{false};
+  const auto here = static_cast<unsigned>(sched_getcpu());
+  // It believes to be elsewhere: the same as being moved before the first detour.
+  CHECK(run_detour_loop(ring, progress, never, here + 1, 500, 2'600) == LoopEnd::moved);
+  CHECK(progress.iterations.load() == 0);
+  const std::uint64_t seen = progress.seen_ticks;
+  CHECK(seen >= progress.first_ticks.load());
+  const std::atomic<bool> once{true};
+  CHECK(run_on_own_cpu(ring, progress, once) == LoopEnd::stopped);
+  std::vector<TickDetour> out;
+  out.reserve(ring.capacity());
+  ring.pop_all(out);
+  REQUIRE_FALSE(out.empty());
+  CHECK(out.front().blind);
+  CHECK(out.front().start_ticks == seen);
+  for (std::size_t i = 1; i < out.size(); ++i) CHECK_FALSE(out[i].blind);
+}
+
 TEST_CASE("the loop accounts for all of its time", "[probe]") {
   DetourRing ring(1U << 20U);
   LoopProgress progress;
   std::atomic<bool> stop{false};
-  std::jthread loop([&] { run_detour_loop(ring, progress, stop, 500, 2'600); });
+  LoopEnd end = LoopEnd::moved;
+  std::jthread loop([&] { end = run_on_own_cpu(ring, progress, stop); });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   stop.store(true);
   loop.join();
+  CHECK(end == LoopEnd::stopped);
   std::vector<TickDetour> out;
   out.reserve(ring.capacity());
   ring.pop_all(out);

@@ -73,7 +73,10 @@ TEST_CASE("records get the names that users know", "[trace]") {
   CHECK(name(record_of(Kind::irq, 7)) == "irq7");
   CHECK(name(record_of(Kind::hrtimer, 0xffffffff81000100)) == "tick_nohz_handler");
   CHECK(name(record_of(Kind::work, 0x1234)) == "0x1234");
-  CHECK(name(record_of(Kind::page_fault, NOISED_FAULT_KERNEL)) == "kernel");
+  CHECK(name(record_of(Kind::page_fault, 0x1234, NOISED_FLAG_IN_KERNEL)) == "kernel");
+  CHECK(name(record_of(Kind::page_fault, 0x5678, NOISED_FLAG_KERNEL_ADDRESS)) == "user");
+  CHECK(name(record_of(Kind::page_fault, 0, NOISED_FLAG_HANDLING)) == "handle_mm_fault");
+  CHECK(name(record_of(Kind::timer, NOISED_ID_UNKNOWN)) == "not known");
   CHECK(name(record_of(Kind::task, 42), "crond") == "crond");
   // Two tasks of one name are one source; the same number of another kind is another.
   CHECK(names.resolve(record_of(Kind::task, 43), "crond") == names.resolve(record_of(Kind::task, 42), "crond"));
@@ -118,5 +121,5 @@ TEST_CASE("every kind of interval that a program can send has a tracepoint in th
     essential += probe.essential ? 1 : 0;
   }
   CHECK(essential == 1);
-  CHECK(known_probes().size() == 22);
+  CHECK(known_probes().size() == 28);
 }

@@ -77,6 +77,9 @@ clock tsc, uncertainty 25 ns, containment 99.9900%
 stolen time by CPU (share: of the time observed)
 CPU  mode   observed  detours   stolen    share      max  explained  overhead  hypervisor  hardware  unexplained
   1  probe    10.0 s     2510  9.10 ms  0.0910%  2.00 ms    6.00 ms   1.00 ms     2.00 ms   60.0 us      40.0 us
+CPU 1: 1.99 ms of steal time counted, in steps of 10.0 ms: hypervisor is at most their sum, the rest of the time without kernel activity is hardware
+CPU 1: 3 system management interrupts
+CPU 1: 5.00 us not observed: the loop was stopped, or not on its CPU
 
 sources by stolen time (share: of the CPU's stolen time)
 CPU  category    source              count  per second    total      min     mean      max   stddev  share
@@ -96,7 +99,7 @@ unsupported:
 TEST_CASE("the report says what is lost and what is not known", "[views]") {
   Report report = examples::report();
   report.clock.containment.reset();
-  report.lost = {1, 2, 3, 4, 5};
+  report.lost = {1, 2, 3, 4, 5, {}};
   report.sources.clear();
   report.unsupported.clear();
   report.combinations.assign(17, report.combinations[0]);
@@ -126,6 +129,33 @@ TEST_CASE("a detour is the sum of its entries on one line", "[views]") {
   CHECK(views::to_text(examples::detour()) ==
         "cpu 1  12.345678 s  4.21 us  local_timer 2.10 us + softirq TIMER 800 ns > timer delayed_work_timer_fn 200 ns"
         " + task crond (pid 42, split) 210 ns + overhead 900 ns");
+}
+
+TEST_CASE("the chain behind an entry reads as a sentence", "[views]") {
+  DetourView detour;
+  detour.cpu = 1;
+  detour.duration_ns = 15'000;
+  detour.entries = {
+      {"task",
+       "crond",
+       9'000,
+       0,
+       {{"pid", "42"},
+        {"waker", "systemd"},
+        {"waker_pid", "1"},
+        {"waker_cpu", "0"},
+        {"service", "/system.slice/cron.service"}}},
+      {"task", "kworker/1:0", 1'000, 0, {{"pid", "7"}, {"waker_context", "this CPU"}, {"work", "vmstat"}}},
+      {"vector",
+       "call_function",
+       5'000,
+       0,
+       {{"sender_context", "softirq NET_RX"}, {"sender_cpu", "3"}, {"function", "f"}, {"sends", "2"}}}};
+  CHECK(
+      views::to_text(detour) ==
+      "cpu 1  0.000000 s  15.0 us  task crond (pid 42, woken by systemd[1] on CPU 0, of /system.slice/cron.service) "
+      "9.00 us + task kworker/1:0 (pid 7, woken here, runs vmstat) 1.00 us + call_function (sent by softirq NET_RX on "
+      "CPU 3, to run f, 2 sends) 5.00 us");
 }
 
 TEST_CASE("a detour shows depth, doubt and gaps without a cause", "[views]") {
@@ -175,7 +205,7 @@ host          node1, kernel 6.18.0
 measured      cpus 1, threshold 200 ns, policy other
 housekeeping  cpus 0, drained every 10.0 ms, 1024 KiB a CPU
 time          clock tsc, uncertainty 25 ns, containment not known yet
-lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours
+lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours (7 ring_full on CPU 1, 4 missed_run)
 orphans       6 intervals outside every detour
 
 program            kind    attached  missed  runs   mean

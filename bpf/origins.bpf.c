@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who causes what happens on a watched CPU: wakers, movers and senders of interrupts, seen on *their* CPUs. A watched
+ * CPU that wakes a task of its own makes no record: what ran there just before tells as much. */
+#include "pairing.bpf.h"
+
+#define MASK_WORDS (NOISED_MAX_CPUS / 64)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 65536);
+} origins SEC(".maps");
+
+/* One bit for each watched CPU. A copy, so that causing CPUs do not pull the watched ones' state out of their caches.
+ */
+const volatile __u64 watched_mask[MASK_WORDS];
+
+static __always_inline __u64 watched_among(__u32 word, __u64 cpus)
+{
+	return word < MASK_WORDS ? watched_mask[word] & cpus : 0;
+}
+
+static __always_inline __u64 watched_bit(__u32 cpu)
+{
+	return watched_among(cpu / 64, 1ULL << (cpu % 64));
+}
+
+/* Interrupts run on the stack of whatever task they strike, so the current task is the cause only outside of them. */
+static __always_inline void note_context(struct noised_cpu *here, struct noised_origin *origin)
+{
+	__u32 depth = here->depth;
+
+	if (depth == 0 || depth > NOISED_STACK_DEPTH)
+		return;
+	depth = (depth - 1) & STACK_MASK;
+	origin->context_kind = here->kinds[depth];
+	origin->context_id = here->frames[depth].id;
+}
+
+static __always_inline int emit_origin(struct noised_cpu *here, struct noised_origin *origin)
+{
+	origin->time_ns = bpf_ktime_get_ns();
+	origin->cpu = (__u16)bpf_get_smp_processor_id();
+	origin->pid = (__u32)bpf_get_current_pid_tgid();
+	bpf_get_current_comm(origin->comm, sizeof(origin->comm));
+	note_context(here, origin);
+	if (bpf_ringbuf_output(&origins, origin, sizeof(*origin), BPF_RB_NO_WAKEUP) != 0)
+		here->lost_origins++;
+	return 0;
+}
+
+static __always_inline __u64 cgroup_of(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->cgroups) ? BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id) : 0;
+}
+
+static __always_inline int task_origin(__u8 kind, struct task_struct *task, __u32 cpu)
+{
+	struct noised_cpu *here = this_cpu();
+	__u64 bit = watched_bit(cpu);
+
+	if (!bit || !here)
+		return 0;
+	struct noised_origin origin = {
+	    .kind = kind,
+	    .word = (__u8)(cpu / 64),
+	    .targets = bit,
+	    .task = (__u32)BPF_CORE_READ(task, pid),
+	    .subject = cgroup_of(task),
+	};
+
+	return emit_origin(here, &origin);
+}
+
+/* Here a task still has the CPU where it ran last; when another is chosen, sched_migrate_task follows. */
+static __always_inline int woken(struct task_struct *task)
+{
+	__u32 cpu = (__u32)BPF_CORE_READ(task, wake_cpu);
+
+	return cpu == bpf_get_smp_processor_id() ? 0 : task_origin(NOISED_ORIGIN_WAKE, task, cpu);
+}
+
+#define TASK_WAKING 0x200 /* include/linux/sched.h, the same since 4.14 */
+
+static __always_inline _Bool is_waking(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return BPF_CORE_READ(task, __state) == TASK_WAKING;
+	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) == TASK_WAKING;
+}
+
+/* A waker that chooses another CPU for the task is its waker there. */
+static __always_inline int moved(struct task_struct *task, __u32 to)
+{
+	__u32 from = (__u32)BPF_CORE_READ(task, wake_cpu);
+
+	if (from == to)
+		return 0;
+	task_origin(NOISED_ORIGIN_MOVE_AWAY, task, from);
+	return task_origin(is_waking(task) ? NOISED_ORIGIN_WAKE : NOISED_ORIGIN_MOVE, task, to);
+}
+
+TRACEPOINT(sched_waking, PARAMETERS(struct task_struct *task), woken(task))
+TRACEPOINT(sched_wakeup_new, PARAMETERS(struct task_struct *task), woken(task))
+TRACEPOINT(sched_migrate_task, PARAMETERS(struct task_struct *task, int to), moved(task, (__u32)to))
+
+/* The function is queued just before the interrupt is sent, with interrupts off or by the same task: it is remembered
+ * for the record of the interrupt. */
+static __always_inline int queued(__u32 cpu, __u64 code, __u64 function)
+{
+	struct noised_cpu *here = this_cpu();
+	__u64 bit = watched_bit(cpu);
+
+	if (!bit || !here)
+		return 0;
+	here->queued_function = function;
+	struct noised_origin origin = {
+	    .kind = NOISED_ORIGIN_QUEUE,
+	    .word = (__u8)(cpu / 64),
+	    .targets = bit,
+	    .subject = function,
+	    .code = code,
+	};
+
+	return emit_origin(here, &origin);
+}
+
+TRACEPOINT_RAW(csd_queue_cpu, PARAMETERS(unsigned int cpu, unsigned long code, void *function),
+	       queued(cpu, code, (__u64)function))
+
+static __always_inline int sent(struct noised_cpu *here, __u8 kind, __u32 word, __u64 targets, __u64 code)
+{
+	struct noised_origin origin = {
+	    .kind = kind,
+	    .word = (__u8)word,
+	    .targets = targets,
+	    .subject = kind == NOISED_ORIGIN_RESCHEDULE ? 0 : here->queued_function,
+	    .code = code,
+	};
+
+	return emit_origin(here, &origin);
+}
+
+static __always_inline int sent_to_one(__u32 cpu, __u64 code, _Bool reschedule)
+{
+	struct noised_cpu *here = this_cpu();
+	__u64 bit = watched_bit(cpu);
+
+	if (!bit || !here)
+		return 0;
+	sent(here, reschedule ? NOISED_ORIGIN_RESCHEDULE : NOISED_ORIGIN_CALL_SINGLE, cpu / 64, bit, code);
+	if (!reschedule)
+		here->queued_function = 0;
+	return 0;
+}
+
+static __always_inline int sent_to_many(const struct cpumask *cpus, __u64 code)
+{
+	struct noised_cpu *here = this_cpu();
+
+	if (!here)
+		return 0;
+	for (__u32 word = 0; word < MASK_WORDS && word * 64 < cpu_count; word++) {
+		__u64 bits = 0;
+
+		bpf_probe_read_kernel(&bits, sizeof(bits), (const char *)cpus + word * sizeof(bits));
+		bits = watched_among(word, bits);
+		if (bits)
+			sent(here, NOISED_ORIGIN_CALL, word, bits, code);
+	}
+	here->queued_function = 0;
+	return 0;
+}
+
+/* A reschedule interrupt has no callback. */
+TRACEPOINT(ipi_send_cpu, PARAMETERS(unsigned int cpu, unsigned long code, void *callback),
+	   sent_to_one(cpu, code, callback == NULL))
+TRACEPOINT(ipi_send_cpumask, PARAMETERS(const struct cpumask *cpus, unsigned long code, void *callback),
+	   sent_to_many(cpus, code))
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each queue is in order of time, and so are the intervals of one kind: both are walked once.
+#include "attribution/causes.h"
+
+#include <algorithm>
+
+namespace noised {
+namespace {
+
+// The kind of origin that sends this vector; NOISED_ORIGIN_COUNT: it comes from no other CPU.
+unsigned sent_as(std::uint64_t vector) {
+  switch (vector) {
+    case NOISED_VECTOR_RESCHEDULE:
+      return NOISED_ORIGIN_RESCHEDULE;
+    case NOISED_VECTOR_CALL_FUNCTION:
+      return NOISED_ORIGIN_CALL;
+    case NOISED_VECTOR_CALL_FUNCTION_SINGLE:
+      return NOISED_ORIGIN_CALL_SINGLE;
+    default:
+      return NOISED_ORIGIN_COUNT;
+  }
+}
+
+}  // namespace
+
+CauseMatcher::CauseMatcher() : causes_(kCauses), tasks_(kTasks) {
+  for (unsigned kind = 0; kind < NOISED_ORIGIN_COUNT; ++kind) queues_.emplace_back(kWaiting);
+}
+
+CauseMatcher::Queue& CauseMatcher::queue_of(unsigned origin_kind) {
+  return queues_[origin_kind < NOISED_ORIGIN_RESCHEDULE ? 0 : origin_kind];
+}
+
+void CauseMatcher::add(const noised_origin& origin) {
+  if (origin.kind >= NOISED_ORIGIN_COUNT) return;
+  Queue& queue = queue_of(origin.kind);
+  if (queue.full()) forget();
+  // Causing CPUs read their clocks before they take their turn in the ring: neighbours may be swapped.
+  auto at = queue.end();
+  while (at != queue.begin() && std::prev(at)->time_ns > origin.time_ns) --at;
+  queue.insert(at, origin);
+}
+
+void CauseMatcher::forget() {
+  std::fill(tasks_.begin(), tasks_.end(), Task{});
+  for (Queue& queue : queues_) queue.clear();
+  has_spare_.fill(false);
+}
+
+void CauseMatcher::settle(std::uint64_t ns) {
+  apply_until(ns);
+  for (unsigned kind = NOISED_ORIGIN_RESCHEDULE; kind < NOISED_ORIGIN_COUNT; ++kind) {
+    Queue& queue = queues_[kind];
+    while (!queue.empty() && queue.front().time_ns + kPatienceNs < ns) queue.pop_front();
+  }
+}
+
+const Cause* CauseMatcher::find(CauseId id) const {
+  return id == 0 || newest_ - id >= kCauses ? nullptr : &causes_[id % kCauses];
+}
+
+CauseId CauseMatcher::remember(const Cause& cause) {
+  if (++newest_ == 0) ++newest_;
+  causes_[newest_ % kCauses] = cause;
+  return newest_;
+}
+
+CauseMatcher::Task& CauseMatcher::task(std::uint32_t pid) {
+  Task& task = tasks_[pid % kTasks];
+  if (task.pid != pid) {
+    task = Task{};
+    task.pid = pid;
+  }
+  return task;
+}
+
+void CauseMatcher::apply(const noised_origin& origin) {
+  Task& touched = task(origin.task);
+  if (origin.kind == NOISED_ORIGIN_WAKE) {
+    // A wakeup that finds the task still on the run queue changes its mind about sleeping; it does not bring it here.
+    if (touched.ran && touched.preempted) return;
+    touched.woken = true;
+    touched.moved = false;
+    touched.waker = origin;
+  } else {
+    touched = Task{};
+    touched.pid = origin.task;
+    touched.moved = origin.kind == NOISED_ORIGIN_MOVE;
+    touched.mover = origin;
+  }
+}
+
+void CauseMatcher::apply_until(std::uint64_t ns) {
+  Queue& queue = queue_of(NOISED_ORIGIN_WAKE);
+  for (; !queue.empty() && queue.front().time_ns <= ns; queue.pop_front()) apply(queue.front());
+}
+
+CauseId CauseMatcher::cause_of(const Interval& interval) {
+  switch (interval.kind) {
+    case Kind::task:
+      return of_task(interval);
+    case Kind::vector:
+      return of_vector(interval);
+    case Kind::csd:
+      return of_function(interval);
+    default:
+      return 0;
+  }
+}
+
+CauseId CauseMatcher::of_task(const Interval& interval) {
+  apply_until(interval.start_ns);
+  if (interval.id == 0) return 0;  // the idle task runs when nobody else wants to
+  Task& runs = task(static_cast<std::uint32_t>(interval.id));
+  CauseId id = 0;
+  if (runs.ran && runs.preempted) {
+    id = runs.last;
+  } else {
+    Cause cause;
+    cause.known = runs.woken;
+    cause.moved = runs.moved;
+    cause.here = runs.ran && !runs.woken && !runs.moved;
+    cause.origin = runs.waker;
+    cause.mover = runs.mover;
+    if (cause.known || cause.moved || cause.here) id = remember(cause);
+  }
+  runs.ran = true;
+  runs.preempted = (interval.flags & NOISED_FLAG_PREEMPTED) != 0;
+  runs.woken = runs.moved = false;
+  runs.last = id;
+  return id;
+}
+
+CauseId CauseMatcher::of_vector(const Interval& interval) {
+  const unsigned kind = sent_as(interval.id);
+  if (kind == NOISED_ORIGIN_COUNT) return 0;
+  Queue& queue = queue_of(kind);
+  Cause cause;
+  noised_origin last{};
+  for (; !queue.empty() && queue.front().time_ns <= interval.start_ns; queue.pop_front()) {
+    if (queue.front().time_ns + kPatienceNs < interval.start_ns) continue;
+    if (cause.sends++ == 0) cause.origin = queue.front();
+    last = queue.front();
+  }
+  if (cause.sends == 0 && has_spare_[kind]) {
+    // Sent while the interrupt before was about to begin: one of the sends that this seemed to answer was for us.
+    cause.origin = spare_[kind];
+    cause.sends = 1;
+    last = cause.origin;
+  }
+  has_spare_[kind] = cause.sends > 1;
+  spare_[kind] = last;
+  cause.known = cause.sends != 0;
+  return cause.known ? remember(cause) : 0;
+}
+
+CauseId CauseMatcher::of_function(const Interval& interval) {
+  Queue& queue = queue_of(NOISED_ORIGIN_QUEUE);
+  const auto found = std::find_if(queue.begin(), queue.end(), [&](const noised_origin& origin) {
+    return origin.subject == interval.id && origin.time_ns <= interval.start_ns &&
+           origin.time_ns + kPatienceNs >= interval.start_ns;
+  });
+  if (found == queue.end()) return 0;
+  Cause cause;
+  cause.known = true;
+  cause.sends = 1;
+  cause.origin = *found;
+  queue.erase(found);
+  return remember(cause);
+}
+
+}  // namespace noised

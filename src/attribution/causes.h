@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other CPUs did to bring an interval about: who woke the task, who sent the interrupt. Pure: no clock, no I/O.
+#pragma once
+
+#include <noised/abi.h>
+#include <noised/types.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/bounded_queue.h"
+
+namespace noised {
+
+/// Number of a cause; 0: none is known.
+using CauseId = std::uint32_t;
+
+/// What is known of why an interval came about. Nothing here is guessed: what may be wrong is left out.
+struct Cause {
+  bool known = false;       ///< `origin` tells who woke the task, or sent the interrupt, or queued the function
+  bool moved = false;       ///< `mover` tells who moved the task to this CPU
+  bool here = false;        ///< the task slept on this CPU and no other CPU woke it: this one did
+  std::uint32_t sends = 0;  ///< interrupts sent that this one answers (several may become one); origin is the first
+  noised_origin origin{};
+  noised_origin mover{};
+};
+
+/// Matches the origins that touch one CPU with its intervals. Memory is bounded; what does not fit is not known.
+class CauseMatcher {
+ public:
+  static constexpr std::size_t kCauses = 4096;   ///< remembered at a time, 0.6 MB
+  static constexpr std::size_t kTasks = 2048;    ///< slots by pid; of two pids in one slot the later is known
+  static constexpr std::size_t kWaiting = 4096;  ///< origins that wait for their interval, in each queue
+  /// An interrupt that did not come for so long had another way: a polling idle task reads its queue without one.
+  static constexpr std::uint64_t kPatienceNs = 1'000'000'000;
+
+  CauseMatcher();
+
+  /// Adds an origin whose targets include this CPU. Those of one causing CPU come in order of time.
+  void add(const noised_origin& origin);
+  /// The cause of the interval that ended next; every origin older than it was added.
+  CauseId cause_of(const Interval& interval);
+  /// Every interval that ended by `ns` was given to cause_of(), and every origin as old was added: none waits for ever.
+  void settle(std::uint64_t ns);
+  /// The cause with this number, or null if it was none, or is remembered no more.
+  [[nodiscard]] const Cause* find(CauseId id) const;
+  /// Something was lost, or this CPU was not observed: nothing added or seen so far may explain what comes.
+  void forget();
+
+ private:
+  struct Task {
+    std::uint32_t pid = 0;
+    bool ran = false;        // an interval of it was seen here, the last thing known of it is that
+    bool preempted = false;  // at that interval's end it wanted to run on: no wakeup brought it back
+    bool woken = false;      // by `waker`, since
+    bool moved = false;      // here, by `mover`, since
+    CauseId last = 0;        // of that interval
+    noised_origin waker{};
+    noised_origin mover{};
+  };
+  using Queue = BoundedQueue<noised_origin>;
+
+  Queue& queue_of(unsigned origin_kind);
+  Task& task(std::uint32_t pid);
+  void apply_until(std::uint64_t ns);
+  void apply(const noised_origin& origin);
+  CauseId of_task(const Interval& interval);
+  CauseId of_vector(const Interval& interval);
+  CauseId of_function(const Interval& interval);
+  CauseId remember(const Cause& cause);
+
+  std::vector<Cause> causes_;
+  CauseId newest_ = 0;
+  std::vector<Task> tasks_;
+  std::vector<Queue> queues_;                               // by kind of origin; those of tasks are all in the first
+  std::array<noised_origin, NOISED_ORIGIN_COUNT> spare_{};  // the last of several sends that one interrupt answered
+  std::array<bool, NOISED_ORIGIN_COUNT> has_spare_{};
+};
+
+}  // namespace noised

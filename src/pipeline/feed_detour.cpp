@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between ledgers, their copies in a fixed space, and what readers see.
+#include <fmt/format.h>
+#include <noised/abi.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "pipeline/detour_feed.h"
+
+namespace noised {
+namespace {
+
+// Room for the gap entries, and for one "other" of each kind that intervals can have.
+constexpr std::size_t kGapEntries = 3;
+constexpr std::size_t kOthers = static_cast<std::size_t>(Kind::hypervisor);
+constexpr std::size_t kNamed = FeedDetour::kEntries - kGapEntries - kOthers;
+constexpr std::size_t kLongestDetail = 255;
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(DetailKey::ip) + 1> kDetailNames = {
+    "pid",         "waker",     "waker_pid",  "waker_cpu",     "waker_context",
+    "mover",       "mover_pid", "mover_cpu",  "mover_context", "service",
+    "work",        "sender",    "sender_pid", "sender_cpu",    "sender_context",
+    "sender_code", "function",  "sends",      "address",       "ip",
+};
+
+void add_to(FeedDetour& detour, SourceId source, std::size_t room, const LedgerEntry& entry,
+            const SourceTable& sources) {
+  const auto end = detour.entries.begin() + detour.size;
+  auto found = std::find_if(detour.entries.begin(), end, [&](const auto& e) { return e.source == source; });
+  if (found == end) {
+    if (detour.size >= room) {
+      add_to(detour, sources.other(entry.kind), FeedDetour::kEntries, entry, sources);
+      return;
+    }
+    detour.entries[detour.size++] = {
+        .source = source, .depth = entry.depth, .flags = entry.flags, .self_ns = entry.self_ns};
+    return;
+  }
+  found->depth = std::min(found->depth, entry.depth);
+  found->flags |= entry.flags;
+  found->intervals += 1;
+  found->self_ns += entry.self_ns;
+}
+
+void add_gap(FeedDetour& detour, SourceId source, std::uint64_t ns) {
+  if (ns != 0) detour.entries[detour.size++] = {.source = source, .self_ns = ns};
+}
+
+void show_details(const FeedDetour& detour, const FeedDetour::Entry& entry, DetourEntryView& shown) {
+  const char* at = detour.text.data() + entry.text_at;
+  const char* const end = at + entry.text_size;
+  while (at != end) {
+    const auto key = static_cast<DetailKey>(at[0]);
+    const auto length = static_cast<unsigned char>(at[1]);
+    shown.detail.emplace_back(to_string(key), std::string(at + 2, length));
+    at += 2 + length;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(DetailKey key) { return kDetailNames[static_cast<std::size_t>(key)]; }
+
+void FeedDetour::add_detail(DetailKey key, std::string_view value) {
+  if (value.empty()) return;
+  Entry& entry = entries[size - 1U];
+  const std::size_t length = std::min(value.size(), kLongestDetail);
+  if (text_size + length + 2 > kText) {
+    entry.cut = true;
+    return;
+  }
+  if (entry.text_size == 0) entry.text_at = text_size;
+  text[text_size] = static_cast<char>(key);
+  text[text_size + 1U] = static_cast<char>(length);
+  std::memcpy(text.data() + text_size + 2, value.data(), length);
+  text_size = static_cast<std::uint16_t>(text_size + length + 2);
+  entry.text_size = static_cast<std::uint16_t>(entry.text_size + length + 2);
+}
+
+void FeedDetour::add_detail(DetailKey key, std::uint64_t value) {
+  const fmt::format_int text_of_value(value);
+  add_detail(key, std::string_view(text_of_value.data(), text_of_value.size()));
+}
+
+FeedDetour to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& sources, const DescribeEntry& describe) {
+  FeedDetour detour;
+  detour.cpu = cpu;
+  detour.incomplete = ledger.detour.in_doubt;
+  detour.start_ns = ledger.detour.start_ns;
+  detour.duration_ns = ledger.detour.end_ns - ledger.detour.start_ns;
+  detour.overhead_ns = ledger.overhead_ns;
+  if (ledger.entries.size() + kGapEntries <= FeedDetour::kEntries) {
+    for (std::size_t index = 0; index < ledger.entries.size(); ++index) {
+      const LedgerEntry& entry = ledger.entries[index];
+      detour.entries[detour.size++] = {
+          .source = entry.source, .depth = entry.depth, .flags = entry.flags, .self_ns = entry.self_ns};
+      if (describe) describe(ledger, index, detour);
+    }
+  } else {
+    for (const LedgerEntry& entry : ledger.entries) add_to(detour, entry.source, kNamed, entry, sources);
+  }
+  add_gap(detour, sources.gap(Kind::hypervisor), ledger.hypervisor_ns);
+  add_gap(detour, sources.gap(Kind::hardware), ledger.outside_ns - ledger.hypervisor_ns);
+  add_gap(detour, sources.gap(Kind::unexplained), ledger.unexplained_ns);
+  return detour;
+}
+
+DetourView to_view(const FeedDetour& detour, const SourceTable& sources) {
+  DetourView view;
+  view.cpu = detour.cpu;
+  view.start_ns = detour.start_ns;
+  view.duration_ns = detour.duration_ns;
+  view.incomplete = detour.incomplete;
+  view.overhead_ns = detour.overhead_ns;
+  for (std::size_t i = 0; i < detour.size; ++i) {
+    const FeedDetour::Entry& entry = detour.entries[i];
+    const Source& source = sources.at(entry.source);
+    DetourEntryView shown{std::string(to_string(source.kind)), source.name, entry.self_ns, entry.depth, {}};
+    show_details(detour, entry, shown);
+    if (entry.intervals > 1) shown.detail.emplace_back("intervals", std::to_string(entry.intervals));
+    if ((entry.flags & NOISED_FLAG_SPLIT) != 0) shown.detail.emplace_back("split", "true");
+    if (entry.cut) shown.detail.emplace_back("cut", "true");
+    view.entries.push_back(std::move(shown));
+  }
+  return view;
+}
+
+}  // namespace noised

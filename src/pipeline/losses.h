@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one watched CPU lost, by reason, and which of its detours that touches.
+#pragma once
+
+#include <noised/report.h>
+#include <noised/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/tracer.h"
+
+namespace noised {
+
+/// Everything that was not told of one CPU, or in all (missed runs, origins), since the start.
+struct LossCounts {
+  LostCounters kernel;           ///< by the BPF programs
+  std::uint64_t detours = 0;     ///< the loop's ring was full
+  std::uint64_t refused = 0;     ///< the pipeline had no room for intervals
+  std::uint64_t impossible = 0;  ///< detours that end before they begin: the counter went back
+  std::uint64_t stopped = 0;     ///< times when the loop was stopped or waited
+  std::uint64_t moved = 0;       ///< times when it was on another CPU
+};
+
+/// Adds the counts of a CPU to the report's.
+void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost);
+/// Adds one reason, unless its count is 0; `cpu` nothing: the kernel does not tell which.
+void add_loss(std::optional<unsigned> cpu, const char* reason, std::uint64_t count, ReportLost& lost);
+
+/// Times of one CPU in which something was lost or cannot be known.
+class DoubtfulTimes {
+ public:
+  explicit DoubtfulTimes(std::uint64_t begin_ns) : looked_ns_(begin_ns) {}
+
+  /// The counters were looked at again, beginning at `began_ns`: what was lost since the last look was lost in between,
+  /// and every detour that touches that time is in doubt, those of the next drain too that began before it.
+  void look(bool lost, std::uint64_t began_ns, std::uint64_t ended_ns);
+  /// Marks of this drain: tasks were switched in at these times and never seen to leave.
+  std::vector<std::uint64_t>& unseen_ns() { return unseen_ns_; }
+  /// Marks of this drain: the loop gave the CPU away at these times.
+  std::vector<std::uint64_t>& stopped_ns() { return stopped_ns_; }
+
+  [[nodiscard]] bool touch(const Detour& detour) const;
+  [[nodiscard]] bool stopped_in(const Detour& detour) const;
+
+ private:
+  std::uint64_t looked_ns_;
+  std::uint64_t from_ns_ = 0;  // something was lost between these two times
+  std::uint64_t until_ns_ = 0;
+  std::vector<std::uint64_t> unseen_ns_;  // rising, as the next
+  std::vector<std::uint64_t> stopped_ns_;
+};
+
+}  // namespace noised

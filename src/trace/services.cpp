@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// cgroupfs and /proc.
+#include "trace/services.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace noised {
+namespace {
+
+constexpr std::uint64_t kWalkIntervalNs = 1'000'000'000;
+// A pid may come to mean another task: the kernel does not hand one out again within a second of ordinary life.
+constexpr std::uint64_t kProcessAgeNs = 1'000'000'000;
+constexpr std::size_t kCgroups = 65536;
+constexpr std::size_t kProcesses = 4096;
+
+}  // namespace
+
+std::optional<std::string> parse_cgroup(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (line.starts_with("0::/")) return std::string(line.substr(3));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return std::nullopt;
+}
+
+Services::Services(std::string root) : root_(std::move(root)) {}
+
+std::string_view Services::of_cgroup(std::uint64_t id, std::uint64_t now_ns) {
+  if (const auto found = cgroups_.find(id); found != cgroups_.end()) return found->second;
+  if (walked_ns_ != 0 && now_ns - walked_ns_ < kWalkIntervalNs) return {};
+  walked_ns_ = now_ns;
+  walk();
+  const auto found = cgroups_.find(id);
+  return found == cgroups_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+// Cgroups that are gone stay known: an id is not used again.
+void Services::walk() {
+  namespace fs = std::filesystem;
+  if (cgroups_.size() >= kCgroups) cgroups_.clear();
+  for (const char* mount : {"sys/fs/cgroup", "sys/fs/cgroup/unified"}) {
+    const fs::path top = fs::path(root_) / mount;
+    struct stat about{};
+    if (::stat(top.c_str(), &about) != 0) continue;
+    cgroups_.try_emplace(about.st_ino, "");
+    std::error_code error;
+    for (fs::recursive_directory_iterator each(top, error), end; !error && each != end; each.increment(error)) {
+      if (!each->is_directory(error) || ::stat(each->path().c_str(), &about) != 0) continue;
+      cgroups_.try_emplace(about.st_ino, "/" + each->path().lexically_relative(top).string());
+    }
+  }
+}
+
+std::string_view Services::of_process(std::uint32_t pid, std::uint64_t now_ns) {
+  if (processes_.size() >= kProcesses) processes_.clear();
+  Process& process = processes_[pid];
+  if (process.read_ns != 0 && now_ns - process.read_ns < kProcessAgeNs) return process.path;
+  std::ifstream file(std::filesystem::path(root_) / "proc" / std::to_string(pid) / "cgroup");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  process.read_ns = now_ns;
+  process.path = parse_cgroup(text).value_or("");
+  if (process.path == "/") process.path.clear();
+  return process.path;
+}
+
+}  // namespace noised

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which service a task belongs to: the path of its cgroup, which systemd and Slurm name after services and jobs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace noised {
+
+/// The cgroup path in the text of /proc/PID/cgroup ("0::/system.slice/cron.service"); nothing where there is no
+/// version 2 hierarchy.
+std::optional<std::string> parse_cgroup(std::string_view text);
+
+/// Paths by cgroup id, and by pid for tasks of which no waker told the id. Answers are remembered; a new one costs a
+/// walk over cgroupfs (once a second at most) or the reading of a file of /proc, in the daemon.
+class Services {
+ public:
+  /// `root` is "/" but in tests.
+  explicit Services(std::string root = "/");
+
+  /// The path of the cgroup, as of `now_ns`; empty if it is the root cgroup, or gone before it was looked at.
+  std::string_view of_cgroup(std::uint64_t id, std::uint64_t now_ns);
+  /// The path of the cgroup of a live process; empty as above.
+  std::string_view of_process(std::uint32_t pid, std::uint64_t now_ns);
+
+ private:
+  struct Process {
+    std::uint64_t read_ns = 0;
+    std::string path;
+  };
+  void walk();
+
+  std::string root_;
+  std::uint64_t walked_ns_ = 0;
+  std::unordered_map<std::uint64_t, std::string> cgroups_;  // by inode, which is the id
+  std::unordered_map<std::uint32_t, Process> processes_;
+};
+
+}  // namespace noised

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who caused an interval, and above all when nobody may be named.
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+
+#include "attribution/causes.h"
+
+using namespace noised;
+
+namespace {
+
+constexpr std::uint32_t kPid = 42;
+
+noised_origin origin(noised_origin_kind kind, std::uint64_t at_ns, const char* comm, std::uint64_t subject = 0) {
+  noised_origin made{};
+  made.kind = static_cast<noised_u8>(kind);
+  made.time_ns = at_ns;
+  made.task = kPid;
+  made.subject = subject;
+  std::strncpy(made.comm, comm, sizeof(made.comm) - 1);
+  return made;
+}
+
+Interval task(std::uint64_t start_ns, std::uint64_t end_ns, bool preempted = false, std::uint32_t pid = kPid) {
+  return Interval{start_ns, end_ns, 0, Kind::task, static_cast<std::uint8_t>(preempted ? NOISED_FLAG_PREEMPTED : 0),
+                  pid,      0};
+}
+
+Interval vector_at(std::uint64_t start_ns, noised_vector id) {
+  return Interval{start_ns, start_ns + 10, 0, Kind::vector, 0, id, 0};
+}
+
+Interval function_at(std::uint64_t start_ns, std::uint64_t address) {
+  return Interval{start_ns, start_ns + 5, 0, Kind::csd, 0, address, 0};
+}
+
+// Name of the cause; "here"; "-" if none may be named.
+std::string named(CauseMatcher& causes, const Interval& interval) {
+  const Cause* const cause = causes.find(causes.cause_of(interval));
+  if (cause == nullptr) return "-";
+  if (cause->moved) return std::string("moved by ") + cause->mover.comm;
+  return cause->known ? cause->origin.comm : "here";
+}
+
+}  // namespace
+
+TEST_CASE("a task is woken by the last who woke it before it ran", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_WAKE, 100, "first"));
+  causes.add(origin(NOISED_ORIGIN_WAKE, 300, "later"));
+  CHECK(named(causes, task(200, 250)) == "first");
+  CHECK(named(causes, task(310, 320)) == "later");
+  CHECK(named(causes, task(400, 410)) == "here");                // it slept, and nobody elsewhere woke it
+  CHECK(named(causes, task(400, 410, false, kPid + 1)) == "-");  // never seen before: nothing is known of it
+  CHECK(named(causes, task(400, 410, false, 0)) == "-");         // the idle task
+  CHECK(named(causes, Interval{1, 2, 0, Kind::softirq, 0, 0, 0}) == "-");
+}
+
+TEST_CASE("a preempted task was woken by whom it was before", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_WAKE, 100, "waker"));
+  CHECK(named(causes, task(200, 250, true)) == "waker");
+  causes.add(origin(NOISED_ORIGIN_WAKE, 260, "other"));  // it was about to sleep, and is still on the run queue
+  CHECK(named(causes, task(300, 350, true)) == "waker");
+  CHECK(named(causes, task(400, 450, false)) == "waker");
+  CHECK(named(causes, task(500, 550)) == "here");
+}
+
+TEST_CASE("who moves a task is named, and it is forgotten where it came from", "[attribution]") {
+  CauseMatcher causes;
+  CHECK(named(causes, task(100, 150)) == "-");
+  causes.add(origin(NOISED_ORIGIN_WAKE, 160, "waker"));
+  causes.add(origin(NOISED_ORIGIN_MOVE_AWAY, 170, "waker"));
+  CHECK(named(causes, task(300, 350)) == "-");  // how it came back was not seen
+  causes.add(origin(NOISED_ORIGIN_MOVE, 400, "balancer"));
+  CHECK(named(causes, task(410, 420)) == "moved by balancer");
+}
+
+TEST_CASE("an interrupt answers every send before it, and names the first", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_CALL_SINGLE, 100, "a"));
+  causes.add(origin(NOISED_ORIGIN_CALL_SINGLE, 130, "c"));
+  causes.add(origin(NOISED_ORIGIN_CALL_SINGLE, 120, "b"));  // neighbours in the ring may be swapped
+  causes.add(origin(NOISED_ORIGIN_CALL, 125, "other vector"));
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 500, "too late"));
+  const Cause* first = causes.find(causes.cause_of(vector_at(125, NOISED_VECTOR_CALL_FUNCTION_SINGLE)));
+  REQUIRE(first != nullptr);
+  CHECK(std::string(first->origin.comm) == "a");
+  CHECK(first->sends == 2);
+  CHECK(named(causes, vector_at(140, NOISED_VECTOR_CALL_FUNCTION_SINGLE)) == "c");
+  CHECK(named(causes, vector_at(141, NOISED_VECTOR_CALL_FUNCTION)) == "other vector");
+  CHECK(named(causes, vector_at(150, NOISED_VECTOR_CALL_FUNCTION_SINGLE)) == "-");
+  CHECK(named(causes, vector_at(150, NOISED_VECTOR_RESCHEDULE)) == "-");
+  CHECK(named(causes, vector_at(510, NOISED_VECTOR_RESCHEDULE)) == "too late");
+  CHECK(named(causes, vector_at(520, NOISED_VECTOR_LOCAL_TIMER)) == "-");
+}
+
+TEST_CASE("a send that came while the interrupt before began is not lost", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 100, "a"));
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 110, "b"));
+  CHECK(named(causes, vector_at(115, NOISED_VECTOR_RESCHEDULE)) == "a");
+  CHECK(named(causes, vector_at(130, NOISED_VECTOR_RESCHEDULE)) == "b");
+  CHECK(named(causes, vector_at(150, NOISED_VECTOR_RESCHEDULE)) == "-");
+}
+
+TEST_CASE("a function is matched with its own queueing", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_QUEUE, 100, "f first", 0xf));
+  causes.add(origin(NOISED_ORIGIN_QUEUE, 110, "g", 0xa));
+  causes.add(origin(NOISED_ORIGIN_QUEUE, 120, "f second", 0xf));
+  CHECK(named(causes, function_at(130, 0xa)) == "g");
+  CHECK(named(causes, function_at(135, 0xf)) == "f first");
+  CHECK(named(causes, function_at(140, 0xf)) == "f second");
+  CHECK(named(causes, function_at(150, 0xf)) == "-");
+}
+
+TEST_CASE("what never led to an interval names nobody later", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 100, "old"));
+  causes.add(origin(NOISED_ORIGIN_QUEUE, 100, "old", 0xf));
+  causes.settle(101);
+  const std::uint64_t late_ns = 101 + CauseMatcher::kPatienceNs;
+  CHECK(named(causes, vector_at(late_ns, NOISED_VECTOR_RESCHEDULE)) == "-");
+  CHECK(named(causes, function_at(late_ns, 0xf)) == "-");
+}
+
+TEST_CASE("after a loss nothing from before explains what follows", "[attribution]") {
+  CauseMatcher causes;
+  CHECK(named(causes, task(10, 20)) == "-");
+  causes.add(origin(NOISED_ORIGIN_WAKE, 100, "waker"));
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 100, "sender"));
+  causes.add(origin(NOISED_ORIGIN_QUEUE, 100, "sender", 0xf));
+  causes.forget();
+  CHECK(named(causes, task(200, 210)) == "-");
+  CHECK(named(causes, vector_at(200, NOISED_VECTOR_RESCHEDULE)) == "-");
+  CHECK(named(causes, function_at(200, 0xf)) == "-");
+  causes.add(origin(NOISED_ORIGIN_WAKE, 300, "new"));
+  CHECK(named(causes, task(310, 320)) == "new");
+}
+
+TEST_CASE("memory of causes is bounded, and forgets rather than lies", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 1, "first"));
+  const CauseId first = causes.cause_of(vector_at(2, NOISED_VECTOR_RESCHEDULE));
+  REQUIRE(causes.find(first) != nullptr);
+  for (std::uint64_t i = 0; i < CauseMatcher::kCauses; ++i) {
+    causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 10 + 10 * i, "next"));
+    CHECK(named(causes, vector_at(11 + 10 * i, NOISED_VECTOR_RESCHEDULE)) == "next");
+  }
+  CHECK(causes.find(first) == nullptr);
+  CHECK(causes.find(0) == nullptr);
+  // Two pids of one slot: the later is known, the other is not taken for it.
+  causes.add(origin(NOISED_ORIGIN_WAKE, 1'000'000, "mine"));
+  noised_origin other = origin(NOISED_ORIGIN_WAKE, 1'000'001, "other's");
+  other.task = kPid + static_cast<std::uint32_t>(CauseMatcher::kTasks);
+  causes.add(other);
+  CHECK(named(causes, task(1'000'010, 1'000'020)) == "-");
+  // More than can wait: all is forgotten, the newest counts again.
+  for (std::uint64_t i = 0; i < CauseMatcher::kWaiting + 1; ++i) {
+    causes.add(origin(NOISED_ORIGIN_CALL, 2'000'000 + i, i < CauseMatcher::kWaiting ? "old" : "newest"));
+  }
+  CHECK(named(causes, vector_at(9'000'000, NOISED_VECTOR_CALL_FUNCTION)) == "newest");
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is lost by reason, which detours it touches, and the details of a detour in the feed.
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstring>
+
+#include "pipeline/chains.h"
+#include "pipeline/losses.h"
+#include "pipeline/watched_cpu.h"
+
+using namespace noised;
+
+TEST_CASE("a loss touches the detours between the looks at the counters", "[pipeline]") {
+  DoubtfulTimes doubt(100);
+  doubt.look(false, 200, 210);
+  CHECK_FALSE(doubt.touch({50, 1'000, false}));
+  doubt.look(true, 300, 310);  // between 200 and 310
+  CHECK_FALSE(doubt.touch({150, 199, false}));
+  CHECK(doubt.touch({150, 200, false}));
+  CHECK(doubt.touch({250, 260, false}));
+  CHECK(doubt.touch({310, 400, false}));
+  CHECK_FALSE(doubt.touch({311, 400, false}));
+  doubt.look(true, 400, 410);  // goes on
+  CHECK(doubt.touch({205, 206, false}));
+  CHECK(doubt.touch({410, 500, false}));
+  doubt.look(false, 500, 510);
+  CHECK(doubt.touch({405, 600, false}));  // a detour of the next drain that began before
+  CHECK_FALSE(doubt.touch({411, 600, false}));
+  doubt.unseen_ns().push_back(700);
+  doubt.stopped_ns().push_back(900);
+  CHECK(doubt.touch({650, 700, false}));
+  CHECK_FALSE(doubt.touch({701, 950, false}));
+  CHECK(doubt.stopped_in({701, 950, false}));
+  CHECK_FALSE(doubt.stopped_in({650, 700, false}));
+}
+
+TEST_CASE("each reason is counted on its own, and in the sums of the contract", "[pipeline]") {
+  LossCounts counts;
+  counts.kernel = {1, 2, 4, 8, 16};
+  counts.detours = 32;
+  counts.refused = 64;
+  counts.impossible = 128;
+  counts.stopped = 256;
+  counts.moved = 512;
+  ReportLost lost;
+  add_losses(3, counts, lost);
+  add_loss({}, "missed_run", 0, lost);
+  CHECK(lost.events == 1 + 2 + 4 + 64);
+  CHECK(lost.detours == 32 + 128);
+  CHECK(lost.unpaired == 8 + 16);
+  REQUIRE(lost.by.size() == 10);
+  std::uint64_t sum = 0;
+  for (const ReportLoss& loss : lost.by) {
+    CHECK(loss.cpu == 3);
+    sum += loss.count;
+  }
+  CHECK(sum == 1023);
+}
+
+TEST_CASE("blind time is neither a detour nor a place for intervals", "[pipeline]") {
+  SourceTable sources;
+  const SourceId timer = sources.intern(Kind::vector, "local_timer");
+  WatchedCpu cpu({.cpu = 1, .threshold_ns = 200}, sources);
+  cpu.begin(1);
+  cpu.add(Interval{1'500, 4'000, timer, Kind::vector, 0});
+  cpu.skip({1'000, 5'000, false});
+  cpu.add(Interval{6'100, 6'800, timer, Kind::vector, 0});
+  const Ledger& ledger = cpu.add({6'000, 7'000, false}, 10);
+  CHECK(ledger.entries.size() == 1);
+  CHECK(cpu.blind_ns() == 4'000);
+  CHECK(cpu.statistics().totals().detours == 1);
+  CHECK(cpu.matcher().orphans() == 0);
+  CHECK(cpu.matcher().containment().share() == 1.0);
+}
+
+TEST_CASE("what steal time does not cover is the hardware's", "[pipeline]") {
+  SourceTable sources;
+  WatchedCpu cpu({.cpu = 1, .threshold_ns = 200, .steal_step_ns = 10'000}, sources);
+  cpu.add_steal(20'000);
+  CHECK(cpu.add({0, 25'000, false}, 10).hypervisor_ns == 25'000);
+  const Ledger& second = cpu.add({100'000, 130'000, false}, 10);
+  CHECK(second.hypervisor_ns == 5'000);
+  CHECK(second.outside_ns == 30'000);
+  CHECK(cpu.statistics().totals().hypervisor_ns == 30'000);
+  CHECK(cpu.statistics().totals().hardware_ns == 25'000);
+}
+
+namespace {
+
+const std::string* detail(const DetourEntryView& entry, const std::string& key) {
+  for (const auto& [name, value] : entry.detail) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+std::string detail_of(const DetourEntryView& entry, const std::string& key) {
+  const std::string* const found = detail(entry, key);
+  return found == nullptr ? "" : *found;
+}
+
+// A ledger of one task with a work item, an interrupt with its function, and a fault.
+struct ChainScene {
+  SourceTable sources;
+  Names names{sources, Kallsyms::parse("ffffffff81000100 t queued_function\nffffffff81000200 t resched_curr\n")};
+  Services services{"/nonexistent/"};
+  Chains chains{names, sources, services};
+  CauseMatcher causes;
+  Ledger ledger;
+
+  void enter(Kind kind, const char* name, std::uint64_t id, std::uint8_t depth, CauseId cause, std::uint8_t flags = 0) {
+    LedgerEntry entry;
+    entry.source = sources.intern(kind, name);
+    entry.kind = kind;
+    entry.depth = depth;
+    entry.id = id;
+    entry.cause = cause;
+    entry.flags = flags;
+    entry.self_ns = 10;
+    ledger.entries.push_back(entry);
+    ledger.explained_ns += 10;
+    ledger.detour.end_ns += 10;
+  }
+  DetourView view() {
+    const auto describe = [&](const Ledger& described, std::size_t index, FeedDetour& to) {
+      chains.describe(described, index, causes, 1, to);
+    };
+    return to_view(to_feed(1, ledger, sources, describe), sources);
+  }
+};
+
+noised_origin made_by(noised_origin_kind kind, const char* comm, std::uint64_t subject) {
+  noised_origin origin{};
+  origin.kind = static_cast<noised_u8>(kind);
+  origin.time_ns = 1;
+  origin.task = 42;
+  origin.pid = 9;
+  origin.cpu = 3;
+  origin.subject = subject;
+  origin.code = 0xffffffff81000200;
+  std::strncpy(origin.comm, comm, sizeof(origin.comm) - 1);
+  return origin;
+}
+
+}  // namespace
+
+TEST_CASE("the details of a detour name the chain behind each entry", "[pipeline]") {
+  ChainScene scene;
+  scene.causes.add(made_by(NOISED_ORIGIN_WAKE, "systemd", 0));
+  noised_origin from_interrupt = made_by(NOISED_ORIGIN_RESCHEDULE, "innocent", 0);
+  from_interrupt.context_kind = NOISED_KIND_SOFTIRQ;
+  from_interrupt.context_id = 3;
+  scene.causes.add(from_interrupt);
+  scene.causes.add(made_by(NOISED_ORIGIN_CALL_SINGLE, "bash", 0xffffffff81000100));
+  const CauseId wake = scene.causes.cause_of({2, 3, 0, Kind::task, 0, 42, 0});
+  const CauseId resched = scene.causes.cause_of({2, 3, 0, Kind::vector, 0, NOISED_VECTOR_RESCHEDULE, 0});
+  const CauseId call = scene.causes.cause_of({2, 3, 0, Kind::vector, 0, NOISED_VECTOR_CALL_FUNCTION_SINGLE, 0});
+  scene.enter(Kind::task, "kworker/1:1", 42, 0, wake);
+  scene.enter(Kind::work, "vmstat_update", 0x1, 1, 0);
+  scene.enter(Kind::vector, "reschedule", NOISED_VECTOR_RESCHEDULE, 0, resched);
+  scene.enter(Kind::vector, "call_function_single", NOISED_VECTOR_CALL_FUNCTION_SINGLE, 0, call);
+  scene.enter(Kind::page_fault, "user", 0x7f00, 0, 0, NOISED_FLAG_KERNEL_ADDRESS);
+  scene.enter(Kind::task, "swapper/1", 0, 0, 0);
+  const DetourView view = scene.view();
+  REQUIRE(view.entries.size() == 6);
+  CHECK(detail_of(view.entries[0], "pid") == "42");
+  CHECK(detail_of(view.entries[0], "waker") == "systemd");
+  CHECK(detail_of(view.entries[0], "waker_pid") == "9");
+  CHECK(detail_of(view.entries[0], "waker_cpu") == "3");
+  CHECK(detail_of(view.entries[0], "work") == "vmstat_update");
+  // The task that an interrupt struck on the other CPU did nothing: it is not named.
+  CHECK(detail(view.entries[2], "sender") == nullptr);
+  CHECK(detail_of(view.entries[2], "sender_context") == "softirq NET_RX");
+  CHECK(detail_of(view.entries[2], "sender_code") == "resched_curr");
+  CHECK(detail_of(view.entries[3], "sender") == "bash");
+  CHECK(detail_of(view.entries[3], "function") == "queued_function");
+  CHECK(detail_of(view.entries[4], "ip") == "0x7f00");
+  CHECK(detail_of(view.entries[4], "address") == "kernel");
+  CHECK(view.entries[5].detail.empty());
+}
+
+TEST_CASE("details that have no room are left out, and that is shown", "[pipeline]") {
+  FeedDetour detour;
+  detour.size = 2;
+  const std::string long_text(200, 'x');
+  for (int i = 0; i < 6; ++i) detour.add_detail(DetailKey::service, long_text);
+  CHECK(detour.entries[1].cut);
+  SourceTable sources;
+  const DetourView view = to_view(detour, sources);
+  CHECK(view.entries[0].detail.empty());
+  REQUIRE(view.entries[1].detail.size() == 4);
+  CHECK(view.entries[1].detail[0] == std::pair<std::string, std::string>{"service", long_text});
+  CHECK(view.entries[1].detail[3] == std::pair<std::string, std::string>{"cut", "true"});
+}

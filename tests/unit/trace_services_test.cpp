@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Services by cgroup, and steal time by CPU, from made-up files.
+#include <sys/stat.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "base_temporary_directory.h"
+#include "trace/services.h"
+#include "trace/steal_clock.h"
+
+using namespace noised;
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+std::uint64_t inode(const std::string& path) {
+  struct stat about{};
+  REQUIRE(::stat(path.c_str(), &about) == 0);
+  return about.st_ino;
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path) << text;
+}
+
+}  // namespace
+
+TEST_CASE("a cgroup id becomes the path of its service", "[trace]") {
+  const test::TemporaryDirectory root;
+  const std::string service = root.path("sys/fs/cgroup/system.slice/cron.service");
+  std::filesystem::create_directories(service);
+  Services services(root.path(""));
+  CHECK(services.of_cgroup(inode(service), kSecond) == "/system.slice/cron.service");
+  CHECK(services.of_cgroup(inode(root.path("sys/fs/cgroup")), kSecond) == "");
+  const std::string later = root.path("sys/fs/cgroup/system.slice/later.service");
+  std::filesystem::create_directories(later);
+  CHECK(services.of_cgroup(inode(later), kSecond + 1) == "");  // walked a moment ago
+  CHECK(services.of_cgroup(inode(later), 2 * kSecond + 1) == "/system.slice/later.service");
+  std::filesystem::remove_all(service);
+  CHECK(services.of_cgroup(inode(later), 9 * kSecond) == "/system.slice/later.service");
+  CHECK(services.of_cgroup(1, 9 * kSecond) == "");
+}
+
+TEST_CASE("a process names its service", "[trace]") {
+  const test::TemporaryDirectory root;
+  write(root.path("proc/7/cgroup"), "12:cpu:/elsewhere\n0::/system.slice/sshd.service\n");
+  write(root.path("proc/8/cgroup"), "0::/\n");
+  Services services(root.path(""));
+  CHECK(services.of_process(7, kSecond) == "/system.slice/sshd.service");
+  CHECK(services.of_process(8, kSecond) == "");
+  CHECK(services.of_process(9, kSecond) == "");
+  write(root.path("proc/7/cgroup"), "0::/user.slice\n");  // the pid is another task's by now
+  CHECK(services.of_process(7, 2 * kSecond) == "/user.slice");
+}
+
+TEST_CASE("cgroup lines of any form are read or left", "[trace]") {
+  CHECK(parse_cgroup("0::/a\n") == "/a");
+  CHECK(parse_cgroup("0::/a") == "/a");
+  CHECK(parse_cgroup("1:name=systemd:/x\n\n0::/b c\n") == "/b c");
+  CHECK_FALSE(parse_cgroup("").has_value());
+  CHECK_FALSE(parse_cgroup("0:").has_value());
+  CHECK_FALSE(parse_cgroup("0::relative\n").has_value());
+}
+
+TEST_CASE("steal time is the eighth number of a CPU's line", "[trace]") {
+  std::vector<std::uint64_t> stolen;
+  parse_steal("cpu  1 2 3 4 5 6 7 99 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu2 1 2 3 4 5 6 7 11\nintr 5\n", 10, stolen);
+  REQUIRE(stolen.size() == 3);
+  CHECK(stolen[0] == 80);
+  CHECK(stolen[1] == 0);
+  CHECK(stolen[2] == 110);
+  parse_steal("cpu0 1 2 3\ncpu1 x\ncpu99999999 1 2 3 4 5 6 7 8\ncpu", 10, stolen);  // what does not fit changes nothing
+  CHECK(stolen == std::vector<std::uint64_t>{80, 0, 110});
+  CHECK(StealClock::step_ns() == 10'000'000);
+  auto clock = StealClock::open();
+  REQUIRE(clock.ok());
+  CHECK_FALSE(clock.value().read().empty());
+}
