@@ -47,6 +47,10 @@ bool DoubtfulTimes::touch(const Detour& detour) const {
   return (detour.end_ns >= from_ns_ && detour.start_ns <= until_ns_) || any_within(unseen_ns_, detour);
 }
 
-bool DoubtfulTimes::stopped_in(const Detour& detour) const { return any_within(stopped_ns_, detour); }
+bool DoubtfulTimes::take_stopped(const Detour& detour) {
+  const bool stopped = any_within(stopped_ns_, detour);
+  std::erase_if(stopped_ns_, [&](std::uint64_t ns) { return ns <= detour.end_ns; });
+  return stopped;
+}
 
 }  // namespace noised

@@ -37,11 +37,12 @@ class DoubtfulTimes {
   void look(bool lost, std::uint64_t began_ns, std::uint64_t ended_ns);
   /// Marks of this drain: tasks were switched in at these times and never seen to leave.
   std::vector<std::uint64_t>& unseen_ns() { return unseen_ns_; }
-  /// Marks of this drain: the loop gave the CPU away at these times.
+  /// Marks since the last detour: the loop gave the CPU away at these times. Its detour may come a drain later.
   std::vector<std::uint64_t>& stopped_ns() { return stopped_ns_; }
 
   [[nodiscard]] bool touch(const Detour& detour) const;
-  [[nodiscard]] bool stopped_in(const Detour& detour) const;
+  /// True if the loop gave the CPU away in this detour; marks up to its end are forgotten.
+  [[nodiscard]] bool take_stopped(const Detour& detour);
 
  private:
   std::uint64_t looked_ns_;

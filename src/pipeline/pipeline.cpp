@@ -54,7 +54,6 @@ void Pipeline::read(std::size_t index) {
   stream.probe.ring().pop_all(stream.popped);
   stream.intervals.clear();
   stream.doubt.unseen_ns().clear();
-  stream.doubt.stopped_ns().clear();
   const auto sink = [&](const noised_record& record, const char* comm) {
     if ((record.flags & NOISED_FLAG_UNSEEN) != 0 && record.kind == NOISED_KIND_TASK) {
       stream.doubt.unseen_ns().push_back(record.start_ns);
@@ -131,7 +130,7 @@ void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
   }
   Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
   if (ticks.blind) return skip(stream, detour, stream.losses.moved);
-  if (stream.doubt.stopped_in(detour)) return skip(stream, detour, stream.losses.stopped);
+  if (stream.doubt.take_stopped(detour)) return skip(stream, detour, stream.losses.stopped);
   detour.in_doubt = clock_stepped_ || stream.doubt.touch(detour);
   const Ledger& ledger = stream.watched.add(detour, clock_.uncertainty_ns());
   const auto describe = [&](const Ledger& described, std::size_t index, FeedDetour& to) {

@@ -2,7 +2,9 @@
 // cgroupfs and /proc.
 #include "trace/services.h"
 
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -29,7 +31,15 @@ std::optional<std::string> parse_cgroup(std::string_view text) {
   return std::nullopt;
 }
 
-Services::Services(std::string root) : root_(std::move(root)) {}
+std::string cgroup2_mount() {
+  for (const char* path : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
+    struct statfs about{};
+    if (::statfs(path, &about) == 0 && about.f_type == CGROUP2_SUPER_MAGIC) return path;
+  }
+  return {};
+}
+
+Services::Services(std::string cgroups, std::string proc) : root_(std::move(cgroups)), proc_(std::move(proc)) {}
 
 std::string_view Services::of_cgroup(std::uint64_t id, std::uint64_t now_ns) {
   if (const auto found = cgroups_.find(id); found != cgroups_.end()) return found->second;
@@ -44,16 +54,13 @@ std::string_view Services::of_cgroup(std::uint64_t id, std::uint64_t now_ns) {
 void Services::walk() {
   namespace fs = std::filesystem;
   if (cgroups_.size() >= kCgroups) cgroups_.clear();
-  for (const char* mount : {"sys/fs/cgroup", "sys/fs/cgroup/unified"}) {
-    const fs::path top = fs::path(root_) / mount;
-    struct stat about{};
-    if (::stat(top.c_str(), &about) != 0) continue;
-    cgroups_.try_emplace(about.st_ino, "");
-    std::error_code error;
-    for (fs::recursive_directory_iterator each(top, error), end; !error && each != end; each.increment(error)) {
-      if (!each->is_directory(error) || ::stat(each->path().c_str(), &about) != 0) continue;
-      cgroups_.try_emplace(about.st_ino, "/" + each->path().lexically_relative(top).string());
-    }
+  struct stat about{};
+  if (root_.empty() || ::stat(root_.c_str(), &about) != 0) return;
+  cgroups_.try_emplace(about.st_ino, "");
+  std::error_code error;
+  for (fs::recursive_directory_iterator each(root_, error), end; !error && each != end; each.increment(error)) {
+    if (!each->is_directory(error) || ::stat(each->path().c_str(), &about) != 0) continue;
+    cgroups_.try_emplace(about.st_ino, "/" + each->path().lexically_relative(root_).string());
   }
 }
 
@@ -61,7 +68,7 @@ std::string_view Services::of_process(std::uint32_t pid, std::uint64_t now_ns) {
   if (processes_.size() >= kProcesses) processes_.clear();
   Process& process = processes_[pid];
   if (process.read_ns != 0 && now_ns - process.read_ns < kProcessAgeNs) return process.path;
-  std::ifstream file(std::filesystem::path(root_) / "proc" / std::to_string(pid) / "cgroup");
+  std::ifstream file(std::filesystem::path(proc_) / std::to_string(pid) / "cgroup");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   process.read_ns = now_ns;
   process.path = parse_cgroup(text).value_or("");

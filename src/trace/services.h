@@ -14,12 +14,15 @@ namespace noised {
 /// version 2 hierarchy.
 std::optional<std::string> parse_cgroup(std::string_view text);
 
+/// Where systemd mounts the version 2 hierarchy: alone, or beside version 1; empty if it is not mounted.
+std::string cgroup2_mount();
+
 /// Paths by cgroup id, and by pid for tasks of which no waker told the id. Answers are remembered; a new one costs a
 /// walk over cgroupfs (once a second at most) or the reading of a file of /proc, in the daemon.
 class Services {
  public:
-  /// `root` is "/" but in tests.
-  explicit Services(std::string root = "/");
+  /// Where cgroups of version 2 are mounted and where /proc is; tests have their own.
+  explicit Services(std::string cgroups = cgroup2_mount(), std::string proc = "/proc");
 
   /// The path of the cgroup, as of `now_ns`; empty if it is the root cgroup, or gone before it was looked at.
   std::string_view of_cgroup(std::uint64_t id, std::uint64_t now_ns);
@@ -34,6 +37,7 @@ class Services {
   void walk();
 
   std::string root_;
+  std::string proc_;
   std::uint64_t walked_ns_ = 0;
   std::unordered_map<std::uint64_t, std::string> cgroups_;  // by inode, which is the id
   std::unordered_map<std::uint32_t, Process> processes_;

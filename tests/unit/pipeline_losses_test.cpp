@@ -30,8 +30,9 @@ TEST_CASE("a loss touches the detours between the looks at the counters", "[pipe
   doubt.stopped_ns().push_back(900);
   CHECK(doubt.touch({650, 700, false}));
   CHECK_FALSE(doubt.touch({701, 950, false}));
-  CHECK(doubt.stopped_in({701, 950, false}));
-  CHECK_FALSE(doubt.stopped_in({650, 700, false}));
+  CHECK_FALSE(doubt.take_stopped({650, 700, false}));
+  CHECK(doubt.take_stopped({701, 950, false}));
+  CHECK_FALSE(doubt.take_stopped({701, 950, false}));
 }
 
 TEST_CASE("each reason is counted on its own, and in the sums of the contract", "[pipeline]") {
@@ -103,7 +104,7 @@ std::string detail_of(const DetourEntryView& entry, const std::string& key) {
 struct ChainScene {
   SourceTable sources;
   Names names{sources, Kallsyms::parse("ffffffff81000100 t queued_function\nffffffff81000200 t resched_curr\n")};
-  Services services{"/nonexistent/"};
+  Services services{"", "/nonexistent"};
   Chains chains{names, sources, services};
   CauseMatcher causes;
   Ledger ledger;

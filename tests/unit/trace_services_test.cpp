@@ -33,7 +33,7 @@ TEST_CASE("a cgroup id becomes the path of its service", "[trace]") {
   const test::TemporaryDirectory root;
   const std::string service = root.path("sys/fs/cgroup/system.slice/cron.service");
   std::filesystem::create_directories(service);
-  Services services(root.path(""));
+  Services services(root.path("sys/fs/cgroup"), root.path("proc"));
   CHECK(services.of_cgroup(inode(service), kSecond) == "/system.slice/cron.service");
   CHECK(services.of_cgroup(inode(root.path("sys/fs/cgroup")), kSecond) == "");
   const std::string later = root.path("sys/fs/cgroup/system.slice/later.service");
@@ -49,7 +49,7 @@ TEST_CASE("a process names its service", "[trace]") {
   const test::TemporaryDirectory root;
   write(root.path("proc/7/cgroup"), "12:cpu:/elsewhere\n0::/system.slice/sshd.service\n");
   write(root.path("proc/8/cgroup"), "0::/\n");
-  Services services(root.path(""));
+  Services services("", root.path("proc"));
   CHECK(services.of_process(7, kSecond) == "/system.slice/sshd.service");
   CHECK(services.of_process(8, kSecond) == "");
   CHECK(services.of_process(9, kSecond) == "");
