@@ -28,7 +28,7 @@ class DetourStream : public StreamSource {
 
   std::size_t read(char* buffer, std::size_t capacity) override {
     if (at_ == pending_.size()) refill();
-    if (at_ == pending_.size()) return !follow_ && next_ >= until_ ? kEnd : 0;
+    if (at_ == pending_.size()) return at_end() ? kEnd : 0;
     const std::size_t length = std::min(capacity, pending_.size() - at_);
     std::memcpy(buffer, pending_.data() + at_, length);
     at_ += length;
@@ -40,7 +40,7 @@ class DetourStream : public StreamSource {
   void refill() {
     pending_.clear();
     at_ = 0;
-    while (pending_.empty()) {
+    while (pending_.empty() && !at_end()) {
       const DetourFeed::Batch batch = context_.feed.read(next_, kDetoursPerRead);
       if (batch.next == next_ && batch.lost == 0) return;
       next_ = batch.next;
@@ -48,9 +48,11 @@ class DetourStream : public StreamSource {
       for (const FeedDetour& detour : batch.detours) {
         if (detour.duration_ns >= min_ns_) pending_ += views::to_json(to_view(detour, context_.sources)) + '\n';
       }
-      if (!follow_ && next_ >= until_) return;
     }
   }
+
+  // A listing ends with what was there when it began: where detours come faster than it is read, it would have no end.
+  [[nodiscard]] bool at_end() const { return !follow_ && next_ >= until_; }
 
   ApiContext context_;
   bool follow_;

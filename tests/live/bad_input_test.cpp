@@ -15,6 +15,7 @@
 #include "base/parse.h"
 #include "command.h"
 #include "left_behind.h"
+#include "loads.h"
 #include "measurement.h"
 #include "report_checks.h"
 
@@ -219,6 +220,7 @@ TEST_CASE("with BTF from a file the raw tracepoints are used, and see the same")
     ++attached;
   }
   CHECK(attached > 20);
+  sleep_on(cpu, 500);  // a nohz_full CPU has no timer interrupts of its own
   const Outcome outcome = daemon.wait();
   REQUIRE(outcome.exit_code == 0);
   const Json report = object_in(outcome.out);

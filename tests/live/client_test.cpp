@@ -13,6 +13,7 @@
 #include "../unit/base_temporary_directory.h"
 #include "command.h"
 #include "left_behind.h"
+#include "loads.h"
 #include "measurement.h"
 #include "report_checks.h"
 
@@ -24,6 +25,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// Where the host strikes 20,000 times a second, nine of ten are shorter. A guest without KVM shows its followers 5,000
+// detours a second at most, and these tests are about all of them being shown.
+constexpr std::uint64_t kThreshold = 2000;
+
 // A daemon in the background, and its clients.
 class Daemon {
  public:
@@ -31,7 +36,8 @@ class Daemon {
 
   void start() {
     const std::string cpu = std::to_string(probed_cpu());
-    process_.emplace(Arguments{NOISED_BINARY, "--socket", socket_, "--cpus", cpu, "--log-level", "error"});
+    process_.emplace(Arguments{NOISED_BINARY, "--socket", socket_, "--cpus", cpu, "--log-level", "error", "--threshold",
+                               std::to_string(kThreshold) + "ns"});
     REQUIRE(eventually([this] { return ask({"status"}).exit_code == 0; }));
   }
 
@@ -93,6 +99,15 @@ std::vector<Json> detours_in(const std::string& text) {
   std::vector<Json> records = records_in(text);
   std::erase_if(records, is_lost_line);
   return records;
+}
+
+// A limit with detours on both sides of it, whatever the machine.
+std::uint64_t median_ns(const std::vector<Json>& detours) {
+  std::vector<std::uint64_t> durations;
+  for (const Json& detour : detours) durations.push_back(detour.at("duration_ns").get<std::uint64_t>());
+  REQUIRE_FALSE(durations.empty());
+  std::ranges::sort(durations);
+  return durations[durations.size() / 2];
 }
 
 std::uint64_t lost_in(const std::vector<Json>& records) {
@@ -218,22 +233,24 @@ TEST_CASE("every live report adds up, and no counter ever falls") {
 TEST_CASE("detours lists what is kept, in order, each adding up") {
   const TemporaryDirectory directory;
   Daemon daemon(directory);
-  std::this_thread::sleep_for(milliseconds(700));
+  sleep_on(probed_cpu(), 700);  // a nohz_full CPU has no timer interrupts of its own
   const Outcome all = daemon.ask({"detours", "--json"});
   CHECK(all.exit_code == 0);
   CHECK(all.err.empty());
   const std::vector<Json> records = records_in(all.out);
   CHECK(records.size() > 50);
-  check_stream(records, 200);
+  check_stream(records, kThreshold);
   const Outcome text = daemon.ask({"detours"});
   CHECK(text.exit_code == 0);
   CHECK(lines_of(text.out).size() > 50);
   CHECK(text.out.find("local_timer") != std::string::npos);
   // Both sides of the limit are there, or the filter would not be seen to work.
-  const std::vector<Json> few = detours_in(daemon.ask({"detours", "--json", "--min", "5us"}).out);
+  const std::uint64_t limit = median_ns(detours_in(all.out));
+  const std::vector<Json> few =
+      detours_in(daemon.ask({"detours", "--json", "--min", std::to_string(limit) + "ns"}).out);
   CHECK_FALSE(few.empty());
-  CHECK(few.size() < records.size());
-  check_stream(few, 5000);
+  CHECK(few.size() < detours_in(daemon.ask({"detours", "--json"}).out).size());
+  check_stream(few, limit);
   CHECK(daemon.ask({"detours", "--json", "--min", "1h"}).out.empty());
   daemon.stop();
 }
@@ -241,9 +258,11 @@ TEST_CASE("detours lists what is kept, in order, each adding up") {
 TEST_CASE("detours --follow shows them as they happen") {
   const TemporaryDirectory directory;
   Daemon daemon(directory);
+  sleep_on(probed_cpu(), 300);
+  const std::uint64_t limit = median_ns(detours_in(daemon.ask({"detours", "--json"}).out));
   const std::uint64_t begin = now_ns();
   Background follower(daemon.client({"detours", "--follow", "--json"}));
-  Background choosy(daemon.client({"detours", "--follow", "--json", "--min", "5us"}));
+  Background choosy(daemon.client({"detours", "--follow", "--json", "--min", std::to_string(limit) + "ns"}));
   Background reader(daemon.client({"detours", "--follow"}));
   std::size_t seen = 0;
   for (int turn = 0; turn < 4; ++turn) {
@@ -262,14 +281,14 @@ TEST_CASE("detours --follow shows them as they happen") {
   CHECK(outcome.err.empty());
   CHECK(outcome.out.ends_with('\n'));
   const std::vector<Json> records = detours_in(outcome.out);
-  check_stream(records, 200);
+  check_stream(records, kThreshold);
   // A burst may be more than the daemon keeps for its followers; but that is not the rule.
   CHECK(lost_in(records_in(outcome.out)) < records.size());
   CHECK(records.front().at("start_ns").get<std::uint64_t>() + 1'000'000'000U > begin);
   const std::vector<Json> long_ones = detours_in(choosy.wait().out);
   CHECK(long_ones.size() > 50);
   CHECK(long_ones.size() < records.size());
-  check_stream(long_ones, 5000);
+  check_stream(long_ones, limit);
   CHECK(lines_of(reader.wait().out).size() > 100);
   daemon.stop();
 }
@@ -309,10 +328,10 @@ TEST_CASE("a follower that stops reading disturbs neither the daemon nor another
   CHECK(now_ns() - told < 2'000'000'000U);
   CHECK(names_in(directory.path()).empty());
   const std::vector<Json> all = records_in(fast.wait().out);
-  check_stream(all, 200);
+  check_stream(all, kThreshold);
   slow.signal(SIGCONT);
   const std::vector<Json> some = records_in(slow.wait().out);
-  check_stream(some, 200);
+  check_stream(some, kThreshold);
   check_same_detours(all, some);
   CHECK(lost_in(all) <= lost_in(some));
 }
@@ -324,7 +343,7 @@ TEST_CASE("a follower whose daemon is killed says so in one line") {
   REQUIRE(eventually([&] { return lines_of(follower.out()).size() > 100; }));
   daemon.kill();
   Outcome outcome = follower.wait();
-  check_stream(records_in(outcome.out), 200);
+  check_stream(records_in(outcome.out), kThreshold);
   CHECK(outcome.out.ends_with('\n'));
   outcome.out.clear();
   check_refused(outcome, 1, directory.path("socket"), "");

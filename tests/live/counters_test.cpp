@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What noised counts on a CPU is what the kernel itself counts there.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
 #include <vector>
@@ -76,8 +77,10 @@ void check_all(const Outcome& outcome) {
   CHECK(report.lost.detours == 0);
   CHECK(report.lost.unpaired == 0);
   CHECK(report.lost.missed_runs == 0);
-  REQUIRE(report.clock.containment.has_value());
-  CHECK(*report.clock.containment >= 0.999);
+  // Without a single interval there is nothing to contain; what the kernel counted says above that there was none.
+  const bool seen_any = std::ranges::any_of(report.cpus, [](const ReportCpu& cpu) { return cpu.explained_ns != 0; });
+  REQUIRE(report.clock.containment.has_value() == seen_any);
+  if (seen_any) CHECK(*report.clock.containment >= 0.999);
 }
 
 constexpr std::uint64_t kMilliseconds = 3000;
@@ -85,9 +88,10 @@ constexpr std::uint64_t kMilliseconds = 3000;
 }  // namespace
 
 TEST_CASE("counters: idle") {
-  const Outcome outcome = measure(probed_cpu(), kMilliseconds, {});
+  const unsigned cpu = probed_cpu();
+  const Outcome outcome = measure(cpu, kMilliseconds, {});
   check_all(outcome);
-  CHECK(seen(outcome.report, "vector", "local_timer").count > 0);
+  if (has_tick(cpu)) CHECK(seen(outcome.report, "vector", "local_timer").count > 0);
 }
 
 TEST_CASE("counters: disk writes") {

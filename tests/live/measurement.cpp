@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <thread>
@@ -33,6 +34,11 @@ unsigned probed_cpu() {
   const std::vector<unsigned> online = online_cpus().value();
   if (online.size() < 2) SKIP("one CPU only: none is left for housekeeping");
   return online.back();
+}
+
+bool has_tick(unsigned cpu) {
+  const auto quiet = nohz_full_cpus();
+  return !quiet || std::ranges::find(quiet.value(), cpu) == quiet.value().end();
 }
 
 Measurement::Measurement(unsigned cpu, const MeasurementOptions& options) : cpu_(cpu), quiet_(cpu) {
