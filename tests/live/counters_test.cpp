@@ -116,9 +116,13 @@ TEST_CASE("counters: memory unmapped by another thread of the process") {
 
 TEST_CASE("counters: timers on the probed CPU") {
   const unsigned cpu = probed_cpu();
-  const Outcome outcome = measure(cpu, kMilliseconds, [cpu] { sleep_on(cpu, kMilliseconds - 200); });
+  std::uint64_t slept = 0;
+  const Outcome outcome = measure(cpu, kMilliseconds, [&] { slept = sleep_on(cpu, kMilliseconds - 200); });
   check_all(outcome);
-  CHECK(seen(outcome.report, "hrtimer", "hrtimer_wakeup").count > 300);
+  const Seen wakeups = seen(outcome.report, "hrtimer", "hrtimer_wakeup");
+  INFO("slept " << slept << " times, noised saw " << wakeups.count << " timers go off");
+  CHECK(slept > 100);
+  CHECK(wakeups.count + outcome.orphans >= slept);
 }
 
 TEST_CASE("counters: wakeups from another CPU") {

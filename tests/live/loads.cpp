@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -76,13 +77,15 @@ void unmap_shared_memory(std::uint64_t milliseconds) {
   }
 }
 
-void sleep_on(unsigned cpu, std::uint64_t milliseconds) {
-  std::jthread([cpu, milliseconds] {
+std::uint64_t sleep_on(unsigned cpu, std::uint64_t milliseconds) {
+  std::uint64_t slept = 0;
+  std::jthread([&slept, cpu, milliseconds] {
     move_to(cpu);
-    for (const auto end = after(milliseconds); Clock::now() < end;) {
+    for (const auto end = after(milliseconds); Clock::now() < end; ++slept) {
       std::this_thread::sleep_for(std::chrono::microseconds(1500));
     }
   }).join();
+  return slept;
 }
 
 void wake_on(unsigned cpu, std::uint64_t milliseconds) {
@@ -100,6 +103,35 @@ void wake_on(unsigned cpu, std::uint64_t milliseconds) {
   over.store(true);
   turn.fetch_add(1);
   turn.notify_all();
+}
+
+std::uint64_t switch_ns() {
+  constexpr int kRounds = 100;
+  std::array<int, 2> there{};
+  std::array<int, 2> back{};
+  if (pipe(there.data()) != 0 || pipe(back.data()) != 0) return 0;
+  const std::array<Descriptor, 4> ends{Descriptor(there[0]), Descriptor(there[1]), Descriptor(back[0]),
+                                       Descriptor(back[1])};
+  const auto cpu = static_cast<unsigned>(sched_getcpu());
+  std::vector<std::uint64_t> rounds;
+  std::jthread echo([&, cpu] {
+    move_to(cpu);
+    char byte = 0;
+    for (int round = 0; round < kRounds && read(there[0], &byte, 1) == 1; ++round) {
+      if (write(back[1], &byte, 1) != 1) return;
+    }
+  });
+  std::jthread([&, cpu] {
+    move_to(cpu);
+    char byte = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      const auto start = Clock::now();
+      if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) return;
+      rounds.push_back(static_cast<std::uint64_t>((Clock::now() - start).count()));
+    }
+  }).join();
+  std::ranges::sort(rounds);
+  return rounds.empty() ? 0 : rounds[rounds.size() / 2] / 2;
 }
 
 }  // namespace noised::live

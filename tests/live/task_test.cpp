@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/monotonic.h"
+#include "loads.h"
 #include "measurement.h"
 #include "views/views.h"
 
@@ -144,6 +145,11 @@ TEST_CASE("tasks: one that runs 2 ms every 20 ms is named, counted and timed wit
                 << " ns");
   CHECK(found <= truth.activations.size());
   CHECK(found + measurement.feed_lost() >= truth.activations.size());
+  // The switches around an activation are the task's by the kernel's clock, but not by its own.
+  if (const std::uint64_t cost = switch_ns(); cost > 20'000) {
+    SKIP("named and counted, but not timed: a switch takes " << cost / 1000
+                                                             << " us here, two of them more than 2% of 2 ms");
+  }
   CHECK(struck <= truth.activations.size() / 10);
   CHECK(std::abs(static_cast<double>(seen_ns) / static_cast<double>(own_ns) - 1) <= 0.02);
 }
