@@ -204,6 +204,7 @@ TEST_CASE("with BTF from a file the raw tracepoints are used, and see the same")
   const unsigned cpu = probed_cpu();
   const TemporaryDirectory directory;
   const std::string socket = directory.path("socket");
+  const std::jthread timers = keep_sleeping_on(cpu);
   Background daemon({NOISED_BINARY, "--socket", socket, "--cpus", std::to_string(cpu), "--btf",
                      "/sys/kernel/btf/vmlinux", "--duration", "1500ms", "--report", "json"});
   Outcome status;
@@ -220,7 +221,6 @@ TEST_CASE("with BTF from a file the raw tracepoints are used, and see the same")
     ++attached;
   }
   CHECK(attached > 20);
-  sleep_on(cpu, 500);  // a nohz_full CPU has no timer interrupts of its own
   const Outcome outcome = daemon.wait();
   REQUIRE(outcome.exit_code == 0);
   const Json report = object_in(outcome.out);

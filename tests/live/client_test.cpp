@@ -101,6 +101,13 @@ std::vector<Json> detours_in(const std::string& text) {
   return records;
 }
 
+// That a follower is at most half a second behind is asked of machines that can: where one is emulated, daemon and
+// clients together show 500 detours a second, and more than that happen.
+void need_to_keep_up() {
+  if (const std::uint64_t cost = switch_ns(); cost > 20'000)
+    SKIP("this machine is too slow to show detours as they happen: a switch takes " << cost / 1000 << " us");
+}
+
 std::size_t lines_in(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
 
 // The start of the newest detour of a stream that goes on; 0 before the first. Reading all of it again and again would
@@ -249,7 +256,7 @@ TEST_CASE("every live report adds up, and no counter ever falls") {
 TEST_CASE("detours lists what is kept, in order, each adding up") {
   const TemporaryDirectory directory;
   Daemon daemon(directory);
-  sleep_on(probed_cpu(), 700);  // a nohz_full CPU has no timer interrupts of its own
+  std::this_thread::sleep_for(milliseconds(700));
   const Outcome all = daemon.ask({"detours", "--json"});
   CHECK(all.exit_code == 0);
   CHECK(all.err.empty());
@@ -259,7 +266,7 @@ TEST_CASE("detours lists what is kept, in order, each adding up") {
   const Outcome text = daemon.ask({"detours"});
   CHECK(text.exit_code == 0);
   CHECK(lines_of(text.out).size() > 50);
-  CHECK(text.out.find("local_timer") != std::string::npos);
+  if (has_tick(probed_cpu())) CHECK(text.out.find("local_timer") != std::string::npos);
   // Both sides of the limit are there, or the filter would not be seen to work.
   const std::uint64_t limit = median_ns(detours_in(all.out));
   const std::vector<Json> few =
@@ -272,9 +279,10 @@ TEST_CASE("detours lists what is kept, in order, each adding up") {
 }
 
 TEST_CASE("detours --follow shows them as they happen") {
+  need_to_keep_up();
   const TemporaryDirectory directory;
   Daemon daemon(directory);
-  sleep_on(probed_cpu(), 300);
+  std::this_thread::sleep_for(milliseconds(300));
   const std::uint64_t limit = median_ns(detours_in(daemon.ask({"detours", "--json"}).out));
   const std::uint64_t begin = now_ns();
   Background follower(daemon.client({"detours", "--follow", "--json"}));
@@ -311,6 +319,7 @@ TEST_CASE("detours --follow shows them as they happen") {
 }
 
 TEST_CASE("a follower that stops reading disturbs neither the daemon nor another follower") {
+  need_to_keep_up();
   const TemporaryDirectory directory;
   Daemon daemon(directory);
   Background fast(daemon.client({"detours", "--follow", "--json"}));

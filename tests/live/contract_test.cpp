@@ -153,7 +153,7 @@ TEST_CASE("a report is what the contract says and misses nothing, three times in
 TEST_CASE("a text report prints a report for people") {
   const unsigned cpu = probed_cpu();
   const TemporaryDirectory directory;
-  const std::jthread timers([cpu] { sleep_on(cpu, 1000); });  // a nohz_full CPU has none of its own
+  const std::jthread timers = keep_sleeping_on(cpu);
   const Outcome outcome = run(noised_on(cpu, directory.path("socket"), {"--duration", "1s", "--report", "text"}));
   INFO(outcome.out);
   CHECK(outcome.exit_code == 0);

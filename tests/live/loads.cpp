@@ -88,6 +88,13 @@ std::uint64_t sleep_on(unsigned cpu, std::uint64_t milliseconds) {
   return slept;
 }
 
+std::jthread keep_sleeping_on(unsigned cpu) {
+  return std::jthread([cpu](const std::stop_token& stop) {
+    move_to(cpu);
+    while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::microseconds(1500));
+  });
+}
+
 void wake_on(unsigned cpu, std::uint64_t milliseconds) {
   std::atomic<int> turn{0};
   std::atomic<bool> over{false};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <thread>
 
 namespace noised::live {
 
@@ -18,6 +19,8 @@ void unmap_shared_memory(std::uint64_t milliseconds);
 
 /// Arms timers from a thread on `cpu`, one after the other: hrtimer interrupts. Returns how many went off.
 std::uint64_t sleep_on(unsigned cpu, std::uint64_t milliseconds);
+/// The same for as long as the thread is kept: something happens even on a nohz_full CPU, however long a daemon starts.
+std::jthread keep_sleeping_on(unsigned cpu);
 
 /// Wakes a sleeping thread on `cpu` from elsewhere: reschedule or single function call interrupts.
 void wake_on(unsigned cpu, std::uint64_t milliseconds);
