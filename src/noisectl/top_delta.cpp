@@ -78,9 +78,8 @@ TopCpu cpu_difference(const ReportCpu& was, const ReportCpu& is) {
 TopSource source_difference(const ReportSource* was, const ReportSource& is, std::uint64_t observed_ns) {
   const std::uint64_t total = grown(was == nullptr ? 0 : was->total_ns, is.total_ns);
   TopSource source;
-  source.cpu = is.cpu;
+  source.key = {is.cpu, label_of(is.kind, is.name)};
   source.category = is.category;
-  source.label = is.kind + ":" + is.name;
   source.count = grown(was == nullptr ? 0 : was->count, is.count);
   source.per_second = per_second(source.count, observed_ns);
   source.stolen_share = ratio(total, observed_ns);
@@ -90,6 +89,8 @@ TopSource source_difference(const ReportSource* was, const ReportSource& is, std
 }
 
 }  // namespace
+
+std::string label_of(const std::string& kind, const std::string& name) { return kind + ":" + name; }
 
 bool restarted(const Report& before, const Report& after) {
   if (before.start != after.start || before.host != after.host || after.elapsed_ns < before.elapsed_ns) return true;

@@ -19,6 +19,16 @@ struct TopSample {
   std::optional<StatusView> status;
 };
 
+/// Which source, and where.
+struct TopKey {
+  unsigned cpu = 0;
+  std::string label;  ///< "kind:name"
+  bool operator==(const TopKey&) const = default;
+};
+
+/// "kind:name".
+std::string label_of(const std::string& kind, const std::string& name);
+
 /// A CPU over the interval. Shares are of the time observed there, 1 being all of it.
 struct TopCpu {
   unsigned cpu = 0;
@@ -35,9 +45,8 @@ struct TopCpu {
 
 /// A source over the interval.
 struct TopSource {
-  unsigned cpu = 0;
+  TopKey key;
   std::string category;
-  std::string label;  ///< "kind:name"
   std::uint64_t count = 0;
   double per_second = 0;
   double stolen_share = 0;    ///< of the time observed on that CPU; times 1e9, it is nanoseconds a second

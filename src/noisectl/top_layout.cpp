@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Title, counters, CPUs, then as many sources as fit.
+// Settings, CPUs, then as many sources as fit.
 #include "noisectl/top_layout.h"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "noisectl/top_page.h"
 #include "views/format.h"
-#include "views/json_parts.h"
 #include "views/views.h"
 
 namespace noised::client {
@@ -20,29 +20,14 @@ using views::format_share;
 constexpr std::size_t kWidestBar = 20;
 constexpr std::size_t kColumnsBesideBar = 75;  // up to and with "unexplained"
 
-std::string title(const TopModel& model) {
-  const TopSample* sample = model.sample();
-  if (sample == nullptr) return "noised";
-  const Report& report = sample->report;
-  std::string text = fmt::format("noised  {}  kernel {}  up {}", report.host, report.kernel,
-                                 format_duration(sample->status ? sample->status->uptime_ns : report.elapsed_ns));
-  if (sample->status) text += "  housekeeping cpus " + sample->status->housekeeping_cpus;
-  return text;
-}
+constexpr const char* kKeys = "arrows select  Enter open  s sort  c cpu  f category  p pause  ? keys  q quit";
 
 std::string settings(const TopModel& model) {
-  std::string text =
-      model.since_start() ? std::string("since start") : "last " + format_duration(model.delta().interval_ns);
-  text += fmt::format("  sort: {}", to_string(model.sort()));
+  std::string text = fmt::format("{}  sort: {}", interval_text(model), to_string(model.sort()));
   if (model.cpu_filter()) text += fmt::format("  cpu: {}", *model.cpu_filter());
   if (!model.category_filter().empty()) text += "  category: " + model.category_filter();
   if (model.paused()) text += "  PAUSED";
   return text;
-}
-
-TopLine lost(const Report& report) {
-  const bool any = views::anything_lost(report.lost);
-  return {(any ? "LOST: " : "lost: ") + views::lost_text(report.lost), any ? TopStyle::alarm : TopStyle::good};
 }
 
 // On 80 columns everything up to "unexplained" must be seen: the bar takes only what is left.
@@ -72,14 +57,15 @@ TopLine source_heading() {
           TopStyle::heading};
 }
 
-TopLine source_line(const TopSource& source) {
+// The mark says it on terminals that know no styles.
+TopLine source_line(const TopSource& source, bool selected) {
   const auto stolen_ns = static_cast<std::uint64_t>(std::llround(1e9 * source.stolen_share));
   const bool quiet = source.count == 0;
-  return {
-      fmt::format("{:>4} {:>9} {:>9.1f} {:>12} {:>8} {:>8}  {:<28} {}", source.cpu, format_share(source.stolen_share),
-                  source.per_second, format_duration(stolen_ns) + "/s", quiet ? "-" : format_duration(source.mean_ns),
-                  format_duration(source.max_ns), source.label, source.category),
-      quiet ? TopStyle::faint : TopStyle::plain};
+  return {fmt::format("{}{:>3} {:>9} {:>9.1f} {:>12} {:>8} {:>8}  {:<28} {}", selected ? '>' : ' ', source.key.cpu,
+                      format_share(source.stolen_share), source.per_second, format_duration(stolen_ns) + "/s",
+                      quiet ? "-" : format_duration(source.mean_ns), format_duration(source.max_ns), source.key.label,
+                      source.category),
+          selected ? TopStyle::selected : (quiet ? TopStyle::faint : TopStyle::plain)};
 }
 
 // Many CPUs must leave room for the sources: they get at most half the screen.
@@ -102,20 +88,9 @@ void add_cpus(const TopModel& model, std::size_t width, std::size_t height, std:
 
 // Everything above the sources; the same lines decide how many sources fit.
 std::vector<TopLine> head(const TopModel& model, std::size_t width, std::size_t height) {
-  std::vector<TopLine> lines{{title(model), TopStyle::title}};
-  if (!model.problem().empty()) lines.push_back({model.problem() + " (trying again)", TopStyle::alarm});
-  if (model.help()) {
-    lines.push_back(
-        {"s sort  t stolen  r rate  m mean  x max  n name  p pause  c cpu  f category  q quit", TopStyle::good});
-    lines.push_back({"arrows, PgUp, PgDn, Home scroll  ? hides this", TopStyle::good});
-  }
-  if (model.sample() == nullptr) {
-    if (model.problem().empty()) lines.push_back({"waiting for the daemon", TopStyle::plain});
-    return lines;
-  }
-  lines.push_back(lost(model.sample()->report));
-  lines.push_back(
-      {settings(model) + (model.help() ? "" : "  (? help)"), model.paused() ? TopStyle::alarm : TopStyle::plain});
+  std::vector<TopLine> lines = page_head(model);
+  if (model.sample() == nullptr) return lines;
+  lines.push_back({settings(model), model.paused() ? TopStyle::alarm : TopStyle::plain});
   add_cpus(model, width, height, lines);
   lines.push_back(source_heading());
   return lines;
@@ -130,22 +105,22 @@ std::string share_bar(double share, std::size_t width) {
   return std::string(length, '#') + std::string(width - length, '.');
 }
 
-std::size_t source_rows(const TopModel& model, std::size_t height) {
-  const std::size_t above = head(model, 0, height).size();
-  return height > above ? height - above : 0;
+std::size_t visible_rows(const TopModel& model, std::size_t height) {
+  if (model.opened()) return chain_rows(model, height);
+  return rows_between(head(model, 0, height).size(), height);
 }
 
 std::vector<TopLine> lay_out(const TopModel& model, std::size_t width, std::size_t height) {
+  if (model.opened()) return lay_out_page(model, width, height);
   std::vector<TopLine> lines = head(model, width, height);
   if (model.sample() != nullptr) {
     const std::vector<TopSource> sources = model.sources();
+    const std::size_t selected = model.selection();
     if (sources.empty()) lines.push_back({"no source yet", TopStyle::faint});
     for (std::size_t i = model.scroll_position(); i < sources.size() && lines.size() < height; ++i)
-      lines.push_back(source_line(sources[i]));
+      lines.push_back(source_line(sources[i], i == selected));
   }
-  if (lines.size() > height) lines.resize(height);
-  for (TopLine& line : lines) line.text = views::printable(line.text).substr(0, width);
-  return lines;
+  return fit_to_screen(std::move(lines), kKeys, width, height);
 }
 
 }  // namespace noised::client

@@ -23,9 +23,15 @@ bool before(TopSort sort, const TopSource& a, const TopSource& b) {
     case TopSort::max:
       return a.max_ns > b.max_ns;
     case TopSort::name:
-      return std::tie(a.label, a.cpu) < std::tie(b.label, b.cpu);
+      return std::tie(a.key.label, a.key.cpu) < std::tie(b.key.label, b.key.cpu);
   }
   return false;
+}
+
+// `at` moved by `rows`, within `count`.
+std::size_t moved(std::size_t at, long rows, std::size_t count) {
+  const long last = std::max(0L, static_cast<long>(count) - 1);
+  return static_cast<std::size_t>(std::clamp(static_cast<long>(at) + rows, 0L, last));
 }
 
 }  // namespace
@@ -41,54 +47,115 @@ void TopModel::add(TopSample sample) {
 
 void TopModel::unreachable(std::string line) { problem_ = std::move(line); }
 
+void TopModel::add(TopChainsView chains) {
+  // The first answer is shown even when paused: an empty page is nothing to look at.
+  if (opened_ != chains.source || (paused_ && chains_)) return;
+  chains_ = std::move(chains);
+}
+
 bool TopModel::press(char key) {
   switch (key) {
-    case 'q':
-      return false;
-    case 's':
-      sort_ = static_cast<TopSort>((static_cast<std::size_t>(sort_) + 1) % kSortNames.size());
-      break;
-    case 't':
-      sort_ = TopSort::stolen;
-      break;
-    case 'r':
-      sort_ = TopSort::rate;
-      break;
-    case 'm':
-      sort_ = TopSort::mean;
-      break;
-    case 'x':
-      sort_ = TopSort::max;
-      break;
-    case 'n':
-      sort_ = TopSort::name;
-      break;
     case 'p':
       paused_ = !paused_;
-      break;
-    case 'c':
-      cycle_cpu();
-      break;
-    case 'f':
-      cycle_category();
-      break;
+      return true;
     case '?':
       help_ = !help_;
-      break;
+      return true;
+    case 'j':
+      move(1);
+      return true;
+    case 'k':
+      move(-1);
+      return true;
     default:
       break;
   }
-  return true;
+  if (opened_) {
+    if (key == 'q' || key == kBack) opened_.reset();
+    return true;
+  }
+  press_in_list(key);
+  return key != 'q';
 }
 
-void TopModel::scroll(long rows, std::size_t visible_rows) {
-  const auto count = static_cast<long>(sources().size());
-  const long last = std::max(0L, count - static_cast<long>(visible_rows));
-  scroll_ = static_cast<std::size_t>(std::clamp(static_cast<long>(scroll_) + rows, 0L, last));
+void TopModel::press_in_list(char key) {
+  switch (key) {
+    case 's':
+      return sort_by(static_cast<TopSort>((static_cast<std::size_t>(sort_) + 1) % kSortNames.size()));
+    case 't':
+      return sort_by(TopSort::stolen);
+    case 'r':
+      return sort_by(TopSort::rate);
+    case 'm':
+      return sort_by(TopSort::mean);
+    case 'x':
+      return sort_by(TopSort::max);
+    case 'n':
+      return sort_by(TopSort::name);
+    case 'c':
+      return cycle_cpu();
+    case 'f':
+      return cycle_category();
+    case '\r':
+    case '\n':
+      return open();
+    default:
+      return;
+  }
+}
+
+void TopModel::open() {
+  const std::vector<TopSource> shown = sources();
+  if (shown.empty()) return;
+  // From now on it is this one, wherever the order takes it: back in the list it is still the selected one.
+  selected_ = shown[selection()].key;
+  opened_ = selected_;
+  chains_.reset();
+  chain_scroll_ = 0;
+}
+
+void TopModel::move(long rows) {
+  if (opened_) {
+    chain_scroll_ = moved(chain_scroll_, rows, chains_ ? chains_->chains.size() : 0);
+    return;
+  }
+  const std::vector<TopSource> shown = sources();
+  if (!shown.empty()) selected_ = shown[moved(selection(), rows, shown.size())].key;
+}
+
+void TopModel::fit(std::size_t visible_rows) {
+  const std::size_t count = opened_ ? (chains_ ? chains_->chains.size() : 0) : sources().size();
+  const std::size_t last = count - std::min(count, visible_rows);
+  if (opened_) {
+    chain_scroll_ = std::min(chain_scroll_, last);
+    return;
+  }
+  const std::size_t at = selection();
+  if (at < scroll_) scroll_ = at;
+  if (visible_rows > 0 && at >= scroll_ + visible_rows) scroll_ = at - visible_rows + 1;
+  scroll_ = std::min(scroll_, last);
+}
+
+std::size_t TopModel::selection() const {
+  const std::vector<TopSource> shown = sources();
+  const auto found =
+      std::find_if(shown.begin(), shown.end(), [this](const TopSource& each) { return each.key == selected_; });
+  return found == shown.end() ? 0 : static_cast<std::size_t>(found - shown.begin());
+}
+
+// Who asks for another order or filter wants to see its top.
+void TopModel::select_first() {
+  selected_.reset();
+  scroll_ = 0;
+}
+
+void TopModel::sort_by(TopSort sort) {
+  sort_ = sort;
+  select_first();
 }
 
 void TopModel::cycle_cpu() {
-  scroll_ = 0;
+  select_first();
   std::set<unsigned> cpus;
   for (const TopCpu& cpu : delta_.cpus) cpus.insert(cpu.cpu);
   const auto next = cpu_filter_ ? cpus.upper_bound(*cpu_filter_) : cpus.begin();
@@ -96,7 +163,7 @@ void TopModel::cycle_cpu() {
 }
 
 void TopModel::cycle_category() {
-  scroll_ = 0;
+  select_first();
   std::set<std::string> categories;
   for (const TopSource& source : delta_.sources) categories.insert(source.category);
   // The empty filter sorts before every category, so after it comes the first.
@@ -113,7 +180,7 @@ std::vector<TopCpu> TopModel::cpus() const {
 std::vector<TopSource> TopModel::sources() const {
   std::vector<TopSource> shown = delta_.sources;
   std::erase_if(shown, [this](const TopSource& source) {
-    return (cpu_filter_ && source.cpu != *cpu_filter_) ||
+    return (cpu_filter_ && source.key.cpu != *cpu_filter_) ||
            (!category_filter_.empty() && source.category != category_filter_);
   });
   // Stable: what is equal, often zero, keeps the report's order, which is that of all stolen time.

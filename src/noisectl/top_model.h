@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the live view knows and how it is set: samples, sort order, filters, scroll position. Pure.
+// What the live view knows and how it is set: samples, sort order, filters, selection, the opened source. Pure.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "noisectl/top_chains.h"
 #include "noisectl/top_delta.h"
 
 namespace noised::client {
@@ -23,11 +24,17 @@ class TopModel {
   void add(TopSample sample);
   /// The daemon did not answer: `line` says why. What was known stays on the screen.
   void unreachable(std::string line);
+  /// Takes what the stream of detours told; of another source than the opened one it is dropped, as it is while paused.
+  void add(TopChainsView chains);
 
-  /// A key: s t r m x n sort, p pause, c and f filter, ? help; false for q, to quit. Others do nothing.
+  /// A key; Enter is '\r', Escape and Backspace are kBack. False to quit. Keys without a meaning do nothing.
   bool press(char key);
-  /// Moves by `rows` of the source list, of which `visible_rows` fit on the screen.
-  void scroll(long rows, std::size_t visible_rows);
+  /// Moves the selection, or the chains of the opened source, by `rows`.
+  void move(long rows);
+  /// Scrolls so that the selection, or a full screen of chains, is within `visible_rows`.
+  void fit(std::size_t visible_rows);
+
+  static constexpr char kBack = 27;
 
   /// The newest sample, or null before the first.
   [[nodiscard]] const TopSample* sample() const { return sample_ ? &*sample_ : nullptr; }
@@ -43,16 +50,28 @@ class TopModel {
   [[nodiscard]] std::optional<unsigned> cpu_filter() const { return cpu_filter_; }
   /// Empty if every category is shown.
   [[nodiscard]] const std::string& category_filter() const { return category_filter_; }
-  [[nodiscard]] std::size_t scroll_position() const { return scroll_; }
+  /// The first row that is shown, of the sources or of the opened source's chains.
+  [[nodiscard]] std::size_t scroll_position() const { return opened_ ? chain_scroll_ : scroll_; }
 
   /// The CPUs that pass the filter.
   [[nodiscard]] std::vector<TopCpu> cpus() const;
   /// The sources that pass the filters, sorted.
   [[nodiscard]] std::vector<TopSource> sources() const;
+  /// The place of the selection in sources().
+  [[nodiscard]] std::size_t selection() const;
+
+  /// The opened source, if one is.
+  [[nodiscard]] const std::optional<TopKey>& opened() const { return opened_; }
+  /// Its chains, or null before the stream told anything.
+  [[nodiscard]] const TopChainsView* chains() const { return chains_ ? &*chains_ : nullptr; }
 
  private:
+  void press_in_list(char key);
+  void sort_by(TopSort sort);
   void cycle_cpu();
   void cycle_category();
+  void select_first();
+  void open();
 
   std::optional<TopSample> sample_;
   TopDelta delta_;
@@ -63,7 +82,11 @@ class TopModel {
   bool help_ = false;
   std::optional<unsigned> cpu_filter_;
   std::string category_filter_;
+  std::optional<TopKey> selected_;  // nothing: the first, whichever that is
   std::size_t scroll_ = 0;
+  std::optional<TopKey> opened_;
+  std::optional<TopChainsView> chains_;
+  std::size_t chain_scroll_ = 0;
 };
 
 }  // namespace noised::client

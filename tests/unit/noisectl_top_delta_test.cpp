@@ -52,14 +52,14 @@ TEST_CASE("the difference of two reports is rates and shares of the time observe
   CHECK(cpu.hardware_share == Approx(2'000 / 2e9));
   CHECK(cpu.unexplained_share == Approx(1'000 / 2e9));
   REQUIRE(delta.sources.size() == 2);
-  CHECK(delta.sources[0].label == "vector:local_timer");
+  CHECK(delta.sources[0].key.label == "vector:local_timer");
   CHECK(delta.sources[0].category == "periodic");
   CHECK(delta.sources[0].count == 10);
   CHECK(delta.sources[0].per_second == Approx(5));
   CHECK(delta.sources[0].stolen_share == Approx(30'000 / 2e9));
   CHECK(delta.sources[0].mean_ns == 3000);
   CHECK(delta.sources[0].max_ns == 9000);
-  CHECK(delta.sources[1].label == "task:crond");
+  CHECK(delta.sources[1].key.label == "task:crond");
   CHECK(delta.sources[1].count == 0);
   CHECK(delta.sources[1].mean_ns == 0);
 }

@@ -39,7 +39,7 @@ TopModel model() {
 
 std::vector<std::string> labels(const TopModel& model) {
   std::vector<std::string> found;
-  for (const client::TopSource& source : model.sources()) found.push_back(source.label);
+  for (const client::TopSource& source : model.sources()) found.push_back(source.key.label);
   return found;
 }
 
@@ -101,24 +101,55 @@ TEST_CASE("q quits, p pauses, others do nothing", "[noisectl]") {
   TopModel top = model();
   CHECK_FALSE(top.press('q'));
   CHECK(top.press('z'));
+  CHECK(top.press(TopModel::kBack));
   CHECK(top.press('p'));
   CHECK(top.paused());
   top.press('p');
   CHECK_FALSE(top.paused());
 }
 
-TEST_CASE("scrolling stays within the list", "[noisectl]") {
+TEST_CASE("the selection stays within the list, and in sight", "[noisectl]") {
   TopModel top = model();
-  top.scroll(-5, 1);
-  CHECK(top.scroll_position() == 0);
-  top.scroll(1, 1);
+  CHECK(top.selection() == 0);
+  top.press('k');
+  CHECK(top.selection() == 0);
+  top.press('j');
+  CHECK(top.selection() == 1);
+  top.fit(1);
   CHECK(top.scroll_position() == 1);
-  top.scroll(100, 1);
-  CHECK(top.scroll_position() == 2);
-  top.scroll(0, 2);  // the screen grew
+  top.move(100);
+  CHECK(top.selection() == 2);
+  top.fit(2);
   CHECK(top.scroll_position() == 1);
-  top.scroll(100, 50);
+  top.fit(50);  // the screen grew
   CHECK(top.scroll_position() == 0);
+  top.fit(0);
+  CHECK(top.selection() == 2);
+  top.move(-1);
+  CHECK(top.selection() == 1);
+  top.fit(1);
+  CHECK(top.scroll_position() == 1);
+  TopModel nothing;
+  nothing.press('j');
+  nothing.fit(5);
+  CHECK(nothing.selection() == 0);
+}
+
+TEST_CASE("the selection follows its source, and another order starts at the top", "[noisectl]") {
+  TopModel top = model();
+  top.press('j');
+  CHECK(top.sources()[top.selection()].key.label == "task:aaa");
+  client::TopSample later = sample(11);
+  later.report.sources[2].total_ns += 9'000'000;
+  top.add(later);
+  CHECK(top.selection() == 0);
+  CHECK(top.sources()[0].key.label == "task:aaa");
+  top.press('j');
+  top.press('x');
+  CHECK(top.selection() == 0);
+  top.press('j');
+  top.press('c');
+  CHECK(top.selection() == 0);
 }
 
 TEST_CASE("the first sample shows totals, the next ones differences, a restart totals again", "[noisectl]") {
@@ -144,23 +175,25 @@ TEST_CASE("a daemon that is gone leaves its last numbers and a message until it 
   CHECK(top.problem().empty());
 
   TopModel never;
-  CHECK(text(client::lay_out(never, 80, 24)) == "noised\nwaiting for the daemon\n");
+  CHECK(text(client::lay_out(never, 80, 24)).starts_with("noised\nwaiting for the daemon\n\n"));
   never.unreachable("no daemon");
-  CHECK(text(client::lay_out(never, 80, 24)) == "noised\nno daemon (trying again)\n");
+  CHECK(text(client::lay_out(never, 80, 24)).starts_with("noised\nno daemon (trying again)\n\n"));
 }
 
 TEST_CASE("a page of 80 columns", "[noisectl]") {
   TopModel top = model();
   top.press('c');
-  CHECK(text(client::lay_out(top, 80, 24)) ==
+  CHECK(text(client::lay_out(top, 80, 10)) ==
         R"(noised  node1  kernel 6.18.0  up 90.0 s  housekeeping cpus 0
 lost: nothing lost
-since start  sort: stolen  cpu: 1  (? help)
+since start  sort: stolen  cpu: 1
  CPU    noise log   detours/s  largest     ever hypervisor  overhead unexplained
    1  0.0910% ##...     251.0  2.00 ms  2.00 ms    0.0200%   0.0100%     0.0004%
  CPU     share    rate/s     stolen/s     mean      max  source                 
-   1   0.0500%     100.0     500 us/s  5.00 us  9.00 us  vector:local_timer     
+>  1   0.0500%     100.0     500 us/s  5.00 us  9.00 us  vector:local_timer     
    1   0.0075%       0.1    75.0 us/s   750 us   450 us  task:crond             
+
+arrows select  Enter open  s sort  c cpu  f category  p pause  ? keys  q quit
 )");
   CHECK(text(client::lay_out(top, 130, 24)).find("task:crond                   preemption\n") != std::string::npos);
 }
@@ -179,9 +212,9 @@ TEST_CASE("what is lost, paused or unexplained stands out", "[noisectl]") {
 
 TEST_CASE("help is there when asked for", "[noisectl]") {
   TopModel top = model();
-  CHECK(text(client::lay_out(top, 120, 30)).find("q quit") == std::string::npos);
+  CHECK(text(client::lay_out(top, 120, 30)).find("x max") == std::string::npos);
   top.press('?');
-  CHECK(text(client::lay_out(top, 120, 30)).find("q quit") != std::string::npos);
+  CHECK(text(client::lay_out(top, 120, 30)).find("x max") != std::string::npos);
 }
 
 TEST_CASE("no line leaves the screen, whatever its size and whatever the names", "[noisectl]") {
@@ -216,8 +249,8 @@ TEST_CASE("many CPUs leave room for the sources", "[noisectl]") {
   TopModel top;
   top.add(many);
   CHECK(text(client::lay_out(top, 120, 24)).find("and 89 more") != std::string::npos);
-  CHECK(client::source_rows(top, 24) == 7);
-  CHECK(client::source_rows(top, 3) == 0);
+  CHECK(client::visible_rows(top, 24) == 6);
+  CHECK(client::visible_rows(top, 3) == 0);
 }
 
 TEST_CASE("a bar is logarithmic from 0.001% to 100%", "[noisectl]") {
