@@ -17,6 +17,7 @@
 #include "service/api.h"
 #include "service/low_noise.h"
 #include "service/ticker.h"
+#include "trace/ringbuf_safety.h"
 
 namespace noised {
 namespace {
@@ -97,6 +98,12 @@ Status Daemon::start_clock() {
 }
 
 Status Daemon::start_tracer() {
+  utsname system{};
+  uname(&system);
+  if (Status safe = check_ringbuf(system.release, system.version); !safe) {
+    if (!options_.force_ringbuf) return safe;
+    log_.warning("{}", safe.error().what);
+  }
   auto possible = possible_cpus();
   if (!possible) return possible.error();
   TracerOptions options;

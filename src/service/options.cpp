@@ -41,6 +41,7 @@ struct Written {
   bool check_config = false;
   bool version = false;
   std::array<std::optional<std::string>, kOverrides.size()> overrides;
+  bool force_ringbuf = false;
   std::optional<std::string> btf;
   std::optional<std::string> duration;
   std::optional<std::string> report;
@@ -55,6 +56,8 @@ void declare(CLI::App& app, Written& written) {
     app.add_option(kOverrides[i].flag, written.overrides[i], kOverrides[i].help)->type_name(kOverrides[i].type);
   }
   app.add_option("--btf", written.btf, "BTF of the running kernel (default: the kernel's own)")->type_name("FILE");
+  app.add_flag("--force-ringbuf", written.force_ringbuf,
+               "run on a PREEMPT_RT kernel whose ring buffers may be unsafe (CVE-2024-50138)");
   app.add_option("--duration", written.duration, "measure for this long, then exit, such as 10s")->type_name("TIME");
   app.add_option("--report", written.report, "with --duration: print the report on standard output")
       ->type_name("text|json");
@@ -108,6 +111,7 @@ Status apply_run(const Written& written, Options& options) {
     options.report = *written.report == "json" ? ReportFormat::json : ReportFormat::text;
   }
   options.btf = written.btf;
+  options.force_ringbuf = written.force_ringbuf;
   return success();
 }
 

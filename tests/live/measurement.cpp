@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <thread>
@@ -81,10 +82,16 @@ void Measurement::rest(std::uint64_t milliseconds) {
 }
 
 void Measurement::run(std::uint64_t milliseconds, const std::function<void()>& meanwhile) {
+  std::atomic<bool> done{!meanwhile};
   std::optional<std::jthread> beside;
-  if (meanwhile) beside.emplace(meanwhile);
+  if (meanwhile) {
+    beside.emplace([&] {
+      meanwhile();
+      done.store(true);
+    });
+  }
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
-  while (std::chrono::steady_clock::now() < end) {
+  while (std::chrono::steady_clock::now() < end || !done.load()) {
     std::this_thread::sleep_for(kDrainInterval);
     pipeline_->drain();
     collect();
