@@ -107,11 +107,15 @@ TEST_CASE("counters: loopback traffic on the probed CPU") {
 }
 
 TEST_CASE("counters: memory unmapped by another thread of the process") {
-  const Outcome outcome = measure(probed_cpu(), kMilliseconds, [] { unmap_shared_memory(kMilliseconds - 200); });
+  std::uint64_t unmapped = 0;
+  const Outcome outcome =
+      measure(probed_cpu(), kMilliseconds, [&] { unmapped = unmap_shared_memory(kMilliseconds - 200); });
   check_all(outcome);
   const std::uint64_t calls = seen(outcome.report, "vector", "call_function").count +
                               seen(outcome.report, "vector", "call_function_single").count;
-  CHECK(calls > 100);
+  INFO("unmapped " << unmapped << " times, called " << calls << " times");
+  CHECK(unmapped > 10);
+  CHECK(calls > unmapped / 2);  // while another task has the CPU, the loop's memory need not be flushed there
 }
 
 TEST_CASE("counters: timers on the probed CPU") {

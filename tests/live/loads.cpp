@@ -67,14 +67,16 @@ void talk_over_loopback(unsigned cpu, std::uint64_t milliseconds) {
   }).join();
 }
 
-void unmap_shared_memory(std::uint64_t milliseconds) {
+std::uint64_t unmap_shared_memory(std::uint64_t milliseconds) {
+  std::uint64_t unmapped = 0;
   constexpr std::size_t kBytes = std::size_t{64} * 1024;
-  for (const auto end = after(milliseconds); Clock::now() < end;) {
+  for (const auto end = after(milliseconds); Clock::now() < end; ++unmapped) {
     void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (memory == MAP_FAILED) return;
+    if (memory == MAP_FAILED) return unmapped;
     munmap(memory, kBytes);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+  return unmapped;
 }
 
 std::uint64_t sleep_on(unsigned cpu, std::uint64_t milliseconds) {

@@ -14,8 +14,8 @@ void write_to_disk(std::uint64_t milliseconds);
 void talk_over_loopback(unsigned cpu, std::uint64_t milliseconds);
 
 /// Maps, touches and unmaps memory on another CPU while a thread of this process runs on the probed one (the loop):
-/// TLB shootdowns by call_function interrupts.
-void unmap_shared_memory(std::uint64_t milliseconds);
+/// TLB shootdowns by call_function interrupts. Returns how often it unmapped.
+std::uint64_t unmap_shared_memory(std::uint64_t milliseconds);
 
 /// Arms timers from a thread on `cpu`, one after the other: hrtimer interrupts. Returns how many went off.
 std::uint64_t sleep_on(unsigned cpu, std::uint64_t milliseconds);
