@@ -10,6 +10,7 @@
 
 #include "noisectl/http_client.h"
 #include "noisectl/output.h"
+#include "noisectl/selftest_command.h"
 #include "noisectl/stop_signals.h"
 #include "noisectl/top_screen.h"
 #include "views/lost_line.h"
@@ -127,6 +128,8 @@ Status run(const Options& options) {
       return show(options, "/v1/histogram", views::parse_histogram);
     case Command::status:
       return show(options, "/v1/status", views::parse_status);
+    case Command::selftest:
+      return run_selftest(options);
   }
   return failure("unknown command");
 }

@@ -62,6 +62,13 @@ void describe(CLI::App& app, Options& options, Times& times) {
   json(histogram);
 
   json(command("status", "the daemon's own state, and what it cannot see", Command::status));
+
+  CLI::App* selftest = command("selftest", "makes known noise on a probed CPU, and checks what the daemon shows of it",
+                               Command::selftest);
+  selftest->add_option("--only", options.only, "only these kinds of noise")->delimiter(',')->type_name("MODE,..");
+  selftest->add_option("--duration", times.duration, "spend this time (30s)")->type_name("TIME");
+  selftest->add_option("--cpu", options.cpu, "disturb this CPU")->check(number_from<unsigned>(0))->type_name("N");
+  json(selftest);
 }
 
 Status read_time(const char* flag, const std::string& text, std::uint64_t& out) {

@@ -6,12 +6,13 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <noised/result.h>
 
 namespace noised::client {
 
-enum class Command { top, report, detours, histogram, status };
+enum class Command { top, report, detours, histogram, status, selftest };
 
 struct Options {
   Command command = Command::report;
@@ -20,8 +21,9 @@ struct Options {
   bool follow = false;                        ///< detours: go on until stopped
   std::uint64_t min_ns = 0;                   ///< detours: only those at least this long
   std::optional<std::uint64_t> count;         ///< detours: end after so many
-  std::optional<unsigned> cpu;                ///< histogram: only this CPU
-  std::optional<std::uint64_t> duration_ns;   ///< top: end after this time
+  std::optional<unsigned> cpu;                ///< histogram: only this CPU; selftest: disturb this one
+  std::optional<std::uint64_t> duration_ns;   ///< top: end after this time; selftest: spend it
+  std::vector<std::string> only;              ///< selftest: modes; empty: all
   std::uint64_t interval_ns = 1'000'000'000;  ///< top: time between two updates
 };
 

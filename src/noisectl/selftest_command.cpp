@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing modes and CPUs, one observation a mode, and the table.
+#include "noisectl/selftest_command.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/cpu_set.h"
+#include "base/cpus.h"
+#include "base/parse.h"
+#include "base/quote.h"
+#include "noisectl/output.h"
+#include "noisectl/selftest_session.h"
+#include "noisectl/stop_signals.h"
+#include "selftest/compare.h"
+#include "selftest/generator.h"
+
+namespace noised::client {
+namespace {
+
+using selftest::GeneratorOptions;
+using selftest::Mode;
+using selftest::Row;
+
+constexpr std::uint64_t kTotal = 30'000'000'000;
+// Of each mode's share of the time: settling, the marks around it, and the drain that shows the last of them.
+constexpr std::uint64_t kAround = 500'000'000;
+constexpr std::uint64_t kShortest = 500'000'000;  // fewer occurrences say little about 99.9%
+// A daemon that has just started has not yet seen who woke the tasks that sleep.
+constexpr std::uint64_t kSettled = 2'000'000'000;
+
+Result<std::vector<const Mode*>> choose_modes(const std::vector<std::string>& only) {
+  std::vector<const Mode*> chosen;
+  for (const Mode& mode : selftest::modes()) {
+    if (only.empty() ? !mode.only_when_asked : std::find(only.begin(), only.end(), mode.name) != only.end())
+      chosen.push_back(&mode);
+  }
+  for (const std::string& name : only) {
+    if (selftest::find_mode(name) == nullptr)
+      return usage_error("--only: no mode '" + name + "'", "modes are " + selftest::mode_names());
+  }
+  return chosen;
+}
+
+std::vector<unsigned> without(std::vector<unsigned> cpus, const std::vector<unsigned>& unwanted) {
+  std::erase_if(cpus, [&](unsigned cpu) { return std::find(unwanted.begin(), unwanted.end(), cpu) != unwanted.end(); });
+  return cpus;
+}
+
+// The CPU to disturb, and those on which everything else of the self-test runs: none that is measured.
+Result<GeneratorOptions> choose_cpus(const Options& options, const StatusView& status) {
+  const Result<std::vector<unsigned>> probed = parse_cpu_list(status.probe_cpus);
+  if (!probed) return probed.error();
+  if (probed.value().empty()) return failure("the daemon probes no CPU");
+  GeneratorOptions chosen;
+  chosen.cpu = options.cpu.value_or(probed.value().front());
+  if (without({chosen.cpu}, probed.value()).size() == 1)
+    return usage_error(fmt::format("--cpu {}: the daemon does not probe it", chosen.cpu),
+                       "it probes " + status.probe_cpus);
+  const Result<AllowedCpus> allowed = allowed_cpus();
+  if (!allowed) return allowed.error();
+  chosen.others = without(allowed.value().affinity, probed.value());
+  if (chosen.others.empty()) chosen.others = without(allowed.value().permitted, probed.value());
+  if (chosen.others.empty())
+    return failure("no CPU is left to run on: the daemon probes all that are allowed", "allow another, by taskset(1)");
+  const CpuSet others(chosen.others);
+  if (sched_setaffinity(0, others.bytes(), others.get()) != 0)
+    return failure(std::string("sched_setaffinity: ") + errno_text(errno));
+  return chosen;
+}
+
+Result<std::uint64_t> time_of_each(const Options& options, std::size_t modes) {
+  const std::uint64_t total = options.duration_ns.value_or(kTotal);
+  const std::uint64_t each = total / modes;
+  if (each < kAround + kShortest)
+    return usage_error(fmt::format("--duration: too short for {} mode{}", modes, modes == 1 ? "" : "s"),
+                       fmt::format("give {} s or more", modes * (kAround + kShortest) / 1'000'000'000));
+  return each - kAround;
+}
+
+Status wait_until_settled(const StatusView& status, int stop_fd) {
+  if (status.uptime_ns >= kSettled) return success();
+  pollfd stop{stop_fd, POLLIN, 0};
+  if (poll(&stop, 1, static_cast<int>((kSettled - status.uptime_ns) / 1'000'000) + 1) > 0)
+    return failure("interrupted");
+  return success();
+}
+
+void show_progress(std::span<const Mode* const> modes, std::size_t at) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  if (at < modes.size()) {
+    fmt::print(stderr, "\r\033[K{} of {}: {}, {}", at + 1, modes.size(), modes[at]->name, modes[at]->help);
+  } else {
+    fmt::print(stderr, "\r\033[K");
+  }
+}
+
+Result<std::vector<Row>> run_modes(HttpClient& client, const std::vector<const Mode*>& modes,
+                                   const GeneratorOptions& options, int stop_fd) {
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    show_progress(modes, i);
+    const Result<Observation> observed = observe(client, *modes[i], options, stop_fd);
+    if (!observed) {
+      show_progress(modes, modes.size());
+      return failure("selftest " + std::string(modes[i]->name) + ": " + observed.error().what, observed.error().remedy);
+    }
+    const Observation& seen = observed.value();
+    rows.push_back(selftest::compare(seen.truth, seen.detours, seen.losses));
+  }
+  show_progress(modes, modes.size());
+  return rows;
+}
+
+Status print(const Options& options, const std::vector<Row>& rows) {
+  Output output(stdout);
+  output.write(options.json ? selftest::rows_to_json(rows) + "\n" : selftest::rows_to_text(rows));
+  if (Status written = output.finish(); !written) return written;
+  if (selftest::all_pass(rows)) return success();
+  const auto failed =
+      std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.verdict == selftest::Verdict::fail; });
+  return failed == 0 ? failure("selftest: nothing could be tested here", "run as root")
+                     : failure(fmt::format("selftest: {} of {} modes failed", failed, rows.size()));
+}
+
+}  // namespace
+
+Status run_selftest(const Options& options) {
+  const Result<std::vector<const Mode*>> modes = choose_modes(options.only);
+  if (!modes) return modes.error();
+  const Result<std::uint64_t> each = time_of_each(options, modes.value().size());
+  if (!each) return each.error();
+  const StopSignals stop;
+  Result<HttpClient> client = HttpClient::create(options.socket);
+  if (!client) return client.error();
+  const Result<StatusView> status = ask_status(client.value());
+  if (!status) return status.error();
+  Result<GeneratorOptions> chosen = choose_cpus(options, status.value());
+  if (!chosen) return chosen.error();
+  chosen.value().duration_ns = each.value();
+  if (Status settled = wait_until_settled(status.value(), stop.fd()); !settled) return settled;
+  const Result<std::vector<Row>> rows = run_modes(client.value(), modes.value(), chosen.value(), stop.fd());
+  if (!rows) return rows.error();
+  return print(options, rows.value());
+}
+
+}  // namespace noised::client

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// cache: other CPUs write to much memory. It may slow this CPU down, but nothing happens on it.
+#include <vector>
+
+#include "base/monotonic.h"
+#include "selftest/crew.h"
+#include "selftest/generator.h"
+
+namespace noised::selftest {
+namespace {
+
+constexpr const char* kName = "noised-cache";
+constexpr std::size_t kBytes = std::size_t{16} << 20U;  // more than a CPU's share of any cache
+constexpr std::size_t kLine = 64;
+// Half of the time: the daemon, too, runs on these CPUs.
+constexpr std::uint64_t kPeriod = 4'000'000;
+
+void thrash(std::vector<unsigned char>& memory, const Window& window) {
+  std::size_t at = 0;
+  for (std::uint64_t next = window.start_ns; next < window.end_ns; next += kPeriod) {
+    sleep_until(next);
+    while (monotonic_ns() < next + kPeriod / 2) {
+      for (std::size_t i = 0; i < 256; ++i, at = (at + kLine) % kBytes)
+        static_cast<volatile unsigned char&>(memory[at]) = 1;
+    }
+  }
+}
+
+}  // namespace
+
+Result<Truth> generate_cache(const GeneratorOptions& options) {
+  Truth truth;
+  truth.shape = Shape::absence;
+  truth.how = "memory written on other CPUs: nothing may show on this one";
+  truth.sources = {{"task", kName}};
+  std::vector<std::vector<unsigned char>> memory(options.others.size(), std::vector<unsigned char>(kBytes));
+  Crew crew;
+  for (std::size_t i = 0; i < options.others.size(); ++i) {
+    crew.add({kName, options.others[i], false, 0},
+             [&thrashed = memory[i]](const Window& window) { thrash(thrashed, window); });
+  }
+  const Result<Window> window = crew.run(options.duration_ns);
+  if (!window) return window.error();
+  truth.first_ns = window.value().start_ns;
+  truth.last_ns = window.value().final_ns;
+  return truth;
+}
+
+}  // namespace noised::selftest

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matching occurrences with sightings, and judging the counts.
+#include "selftest/compare.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "selftest/sightings.h"
+
+namespace noised::selftest {
+namespace {
+
+// The places where an absence proves nothing.
+class Doubts {
+ public:
+  Doubts(const Truth& truth, std::span<const DetourView> detours, const Losses& losses) : unshown_(losses.unshown) {
+    if (losses.counted == 0) return;
+    for (const DetourView& detour : detours) {
+      if (detour.cpu == truth.cpu && detour.incomplete)
+        incomplete_.push_back({detour.start_ns, detour.start_ns + detour.duration_ns});
+    }
+  }
+
+  /// Something that did not show: noised says that it lost something there, or the stream did not show the detour.
+  [[nodiscard]] bool excuse(const Occurrence& occurrence) const {
+    return touches(incomplete_, occurrence) || touches(unshown_, occurrence);
+  }
+
+ private:
+  // Spans are in order and apart from each other: the first that does not end before is the one to look at.
+  static bool touches(const std::vector<Span>& spans, const Occurrence& occurrence) {
+    const auto first = std::partition_point(spans.begin(), spans.end(),
+                                            [&](const Span& span) { return span.end_ns < occurrence.start_ns; });
+    return first != spans.end() && overlap(*first, occurrence);
+  }
+
+  const std::vector<Span>& unshown_;
+  std::vector<Span> incomplete_;
+};
+
+// The sightings that overlap an occurrence: both are in order, and sightings are apart from each other.
+std::span<Sighting> touching(std::vector<Sighting>& sightings, const Occurrence& occurrence) {
+  const auto first = std::partition_point(sightings.begin(), sightings.end(),
+                                          [&](const Sighting& s) { return s.end_ns < occurrence.start_ns; });
+  const auto last =
+      std::partition_point(first, sightings.end(), [&](const Sighting& s) { return s.start_ns <= occurrence.end_ns; });
+  return {first, last};
+}
+
+bool in_window(const Truth& truth, const Sighting& sighting) {
+  return sighting.start_ns >= truth.first_ns && sighting.end_ns <= truth.last_ns;
+}
+
+std::vector<Occurrence> soonest_end_first(std::vector<Occurrence> occurrences) {
+  std::stable_sort(occurrences.begin(), occurrences.end(), [](const Occurrence& a, const Occurrence& b) {
+    return a.end_ns != b.end_ns ? a.end_ns < b.end_ns : a.start_ns > b.start_ns;
+  });
+  return occurrences;
+}
+
+/// Events: each interval shown stands for one occurrence that was possible then. The one that must come soonest takes
+/// the first; of those that end together (a batch of timers) the latest, so that what is left without an interval is
+/// what lies where one is missing. Returns how many intervals noised showed.
+std::uint64_t match_events(const Truth& truth, std::span<const DetourView> detours, const Doubts& doubts, Row& row) {
+  std::vector<Sighting> sightings = find_sightings({truth.sources, 0, truth.inside, {}}, truth.cpu, detours);
+  std::uint64_t shown = 0;
+  for (const Sighting& sighting : sightings) shown += in_window(truth, sighting) ? sighting.intervals : 0;
+  std::uint64_t matched = 0;
+  for (const Occurrence& occurrence : soonest_end_first(truth.occurrences)) {
+    std::uint64_t left = occurrence.count;
+    bool placeless = false;
+    for (Sighting& sighting : touching(sightings, occurrence)) {
+      const std::uint64_t taken = std::min(left, sighting.intervals);
+      sighting.intervals -= taken;
+      left -= taken;
+      matched += taken;
+      (sighting.incomplete ? row.in_doubt : row.found) += taken;
+      placeless |= sighting.placeless;
+    }
+    (placeless || doubts.excuse(occurrence) ? row.in_doubt : row.missed) += left;
+  }
+  row.shared = truth.shared;
+  if (truth.shared) return shown;
+  const std::uint64_t real = std::max(matched, truth.kernel ? truth.kernel->count : 0);
+  row.misattributed = shown - std::min(shown, real);
+  return shown;
+}
+
+// Sums of the activations that can be timed.
+struct Times {
+  std::uint64_t shown_ns = 0;
+  std::uint64_t own_ns = 0;
+  std::uint64_t activations = 0;
+};
+
+/// Activations that share a detour are compared together, and only when every one of them is beyond doubt.
+class Group {
+ public:
+  void add(const Occurrence& activation, std::span<Sighting> sightings, bool clean, Times& times) {
+    if (sightings.empty()) return;
+    if (sightings.data() >= end_) close(times);
+    clean_ &= clean;
+    own_ns_ += activation.cpu_ns;
+    ++activations_;
+    for (const Sighting& sighting : sightings) {
+      if (&sighting < end_) continue;
+      shown_ns_ += sighting.task_ns;
+      clean_ &= !sighting.summed;
+    }
+    end_ = std::max<const Sighting*>(end_, sightings.data() + sightings.size());
+  }
+
+  void close(Times& times) {
+    if (clean_ && activations_ != 0) {
+      times.shown_ns += shown_ns_;
+      times.own_ns += own_ns_;
+      times.activations += activations_;
+    }
+    own_ns_ = shown_ns_ = activations_ = 0;
+    clean_ = true;
+  }
+
+ private:
+  const Sighting* end_ = nullptr;  // after the last one counted
+  std::uint64_t own_ns_ = 0;
+  std::uint64_t shown_ns_ = 0;
+  std::uint64_t activations_ = 0;
+  bool clean_ = true;
+};
+
+bool stretched(const Occurrence& activation) {
+  const auto wall_ns = static_cast<double>(activation.end_ns - activation.start_ns);
+  const auto cpu_ns = static_cast<double>(activation.cpu_ns);
+  return wall_ns - cpu_ns > cpu_ns * kStretch + static_cast<double>(kStretchFloor);
+}
+
+void judge_activation(const Occurrence& activation, std::span<Sighting> sightings, const Doubts& doubts, Row& row) {
+  if (sightings.empty()) {
+    ++(doubts.excuse(activation) ? row.in_doubt : row.missed);
+  } else if (std::any_of(sightings.begin(), sightings.end(), [](const Sighting& s) { return s.wrong_waker; })) {
+    ++row.missed;
+    ++row.misattributed;
+  } else if (stretched(activation) || std::any_of(sightings.begin(), sightings.end(),
+                                                  [](const Sighting& s) { return s.incomplete || s.stretched; })) {
+    ++row.in_doubt;
+  } else {
+    ++row.found;
+  }
+}
+
+/// Activations of one task; returns the number of detours in which noised showed it.
+std::uint64_t match_task(const Truth& truth, unsigned source, std::span<const DetourView> detours, const Doubts& doubts,
+                         Times& times, Row& row) {
+  std::vector<Occurrence> activations = truth.occurrences;
+  std::erase_if(activations, [source](const Occurrence& each) { return each.source != source; });
+  const unsigned pid = activations.empty() ? 0 : activations.front().pid;
+  std::vector<Sighting> sightings = find_sightings({{truth.sources[source]}, pid, {}, truth.waker}, truth.cpu, detours);
+  std::vector<bool> used(sightings.size(), false);
+  Group group;
+  for (const Occurrence& activation : activations) {
+    const std::span<Sighting> touched = touching(sightings, activation);
+    for (const Sighting& sighting : touched) used[static_cast<std::size_t>(&sighting - sightings.data())] = true;
+    const std::uint64_t found = row.found;
+    judge_activation(activation, touched, doubts, row);
+    group.add(activation, touched, row.found != found && activation.cpu_ns != 0, times);
+  }
+  group.close(times);
+  std::uint64_t shown = 0;
+  for (std::size_t i = 0; i < sightings.size(); ++i) {
+    if (!in_window(truth, sightings[i])) continue;
+    ++shown;
+    if (!used[i]) ++row.misattributed;
+  }
+  return shown;
+}
+
+std::uint64_t match_activations(const Truth& truth, std::span<const DetourView> detours, const Doubts& doubts,
+                                Row& row) {
+  Times times;
+  std::uint64_t shown = 0;
+  for (unsigned source = 0; source < truth.sources.size(); ++source)
+    shown += match_task(truth, source, detours, doubts, times, row);
+  row.timed = times.activations;
+  if (times.own_ns != 0) row.time_error = static_cast<double>(times.shown_ns) / static_cast<double>(times.own_ns) - 1;
+  return shown;
+}
+
+double share(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string why_not(const Truth& truth, const Row& row, std::uint64_t shown) {
+  if (row.injected == 0) return "nothing was injected";
+  if (truth.kernel && truth.kernel->count < row.injected)
+    return fmt::format("the generator is wrong: {} counts only {}", truth.kernel->counter, truth.kernel->count);
+  const std::uint64_t judged = row.found + row.missed;
+  if (share(judged, row.injected) < kLeastJudged)
+    return fmt::format("only {} of {} could be judged: the host, or a loss, touched the others", judged, row.injected);
+  if (share(row.found, judged) < kLeastRecall) return fmt::format("found {} of {}", row.found, judged);
+  if (share(row.misattributed, shown) > 1 - kLeastPrecision)
+    return fmt::format("{} of the {} shown were not done", row.misattributed, shown);
+  if (truth.shape != Shape::activations) return {};
+  if (!row.time_error || share(row.timed, row.injected) < kLeastJudged / 2)
+    return fmt::format("only {} of {} could be timed", row.timed, row.injected);
+  if (std::abs(*row.time_error) > kLargestTimeError) return "the time is wrong";
+  return {};
+}
+
+// Nothing may show; but where nothing at all was shown, that says nothing.
+std::string why_not_absent(const Truth& truth, std::span<const DetourView> detours, Row& row) {
+  for (const Sighting& each : find_sightings({truth.sources, 0, {}, {}}, truth.cpu, detours))
+    row.misattributed += in_window(truth, each) ? each.intervals : 0;
+  if (row.misattributed != 0) return fmt::format("{} shown where none was", row.misattributed);
+  const bool any = std::any_of(detours.begin(), detours.end(), [&](const DetourView& detour) {
+    return detour.cpu == truth.cpu && detour.start_ns >= truth.first_ns && detour.start_ns <= truth.last_ns;
+  });
+  return any ? "" : "no detour of the CPU was shown at all";
+}
+
+}  // namespace
+
+Row compare(const Truth& truth, std::span<const DetourView> detours, const Losses& losses) {
+  Row row;
+  row.mode = truth.mode;
+  row.cpu = truth.cpu;
+  row.how = truth.how;
+  if (!truth.unsupported.empty()) {
+    row.verdict = Verdict::unsupported;
+    row.reason = truth.unsupported;
+    return row;
+  }
+  row.injected = truth.injected();
+  const Doubts doubts(truth, detours, losses);
+  switch (truth.shape) {
+    case Shape::events:
+      row.reason = why_not(truth, row, match_events(truth, detours, doubts, row));
+      break;
+    case Shape::activations:
+      row.reason = why_not(truth, row, match_activations(truth, detours, doubts, row));
+      break;
+    case Shape::absence:
+      row.reason = why_not_absent(truth, detours, row);
+      break;
+  }
+  row.verdict = row.reason.empty() ? Verdict::pass : Verdict::fail;
+  return row;
+}
+
+bool all_pass(const std::vector<Row>& rows) {
+  const auto is = [](Verdict verdict) { return [verdict](const Row& row) { return row.verdict == verdict; }; };
+  return std::any_of(rows.begin(), rows.end(), is(Verdict::pass)) &&
+         std::none_of(rows.begin(), rows.end(), is(Verdict::fail));
+}
+
+}  // namespace noised::selftest

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The result of a self-test for programs and for people.
+#include <cassert>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "selftest/compare.h"
+#include "views/format.h"
+#include "views/json_fields.h"
+#include "views/table.h"
+
+namespace noised::selftest {
+namespace {
+
+using views::Json;
+using views::Table;
+
+std::string_view verdict_text(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::pass:
+      return "PASS";
+    case Verdict::fail:
+      return "FAIL";
+    case Verdict::unsupported:
+      return "unsupported";
+  }
+  assert(false);
+  return "";
+}
+
+Json row_json(const Row& row) {
+  Json json{{"mode", row.mode},
+            {"cpu", row.cpu},
+            {"how", row.how},
+            {"injected", row.injected},
+            {"found", row.found},
+            {"missed", row.missed},
+            {"misattributed", row.misattributed},
+            {"in_doubt", row.in_doubt},
+            {"timed", row.timed},
+            {"time_error_percent", Json()},
+            {"verdict", verdict_text(row.verdict)},
+            {"reason", Json()}};
+  if (row.shared) json["misattributed"] = Json();
+  if (row.time_error) json["time_error_percent"] = *row.time_error * 100;
+  if (!row.reason.empty()) json["reason"] = row.reason;
+  return json;
+}
+
+}  // namespace
+
+std::string rows_to_json(const std::vector<Row>& rows) {
+  Json json{{"schema", "noised.selftest/1"}, {"pass", all_pass(rows)}, {"rows", Json::array()}};
+  for (const Row& row : rows) json["rows"].push_back(row_json(row));
+  return views::dump(json);
+}
+
+std::string rows_to_text(const std::vector<Row>& rows) {
+  using enum Table::Align;
+  Table table({{"mode", left},
+               {"cpu", right},
+               {"injected", right},
+               {"found", right},
+               {"missed", right},
+               {"misattributed", right},
+               {"in doubt", right},
+               {"time error", right},
+               {"", left}});
+  for (const Row& row : rows) {
+    const std::string verdict(verdict_text(row.verdict));
+    std::vector<std::string> cells{row.mode, std::to_string(row.cpu)};
+    for (const std::uint64_t count : {row.injected, row.found, row.missed, row.misattributed, row.in_doubt})
+      cells.push_back(row.verdict == Verdict::unsupported ? "-" : std::to_string(count));
+    if (row.shared) cells[5] = "-";
+    cells.push_back(row.time_error ? fmt::format("{:+.2f}%", *row.time_error * 100) : "-");
+    cells.push_back(row.reason.empty() ? verdict : verdict + ": " + views::printable(row.reason));
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+}  // namespace noised::selftest

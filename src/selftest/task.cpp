@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// task: daemons that wake up at regular times and work for a while.
+#include <algorithm>
+
+#include "base/monotonic.h"
+#include "selftest/crew.h"
+#include "selftest/generator.h"
+#include "selftest/work_for.h"
+
+namespace noised::selftest {
+namespace {
+
+constexpr std::uint64_t kPeriod = 20'000'000;
+constexpr std::size_t kLongestName = 15;
+
+struct Task {
+  std::uint64_t phase_ns;
+  std::uint64_t period_ns;
+  std::uint64_t work_ns;
+  unsigned source;
+  std::vector<Occurrence> activations;
+};
+
+void run(Task& task, const Window& window) {
+  const unsigned pid = thread_id();
+  std::size_t done = 0;
+  for (std::uint64_t next = window.start_ns + task.phase_ns; next < window.end_ns && done < task.activations.size();
+       next += task.period_ns) {
+    const bool slept = monotonic_ns() < next;
+    sleep_until(next);
+    Occurrence& activation = task.activations[done++];
+    activation = work_for(task.work_ns);
+    activation.slept = slept;
+    activation.source = task.source;
+    activation.pid = pid;
+  }
+  task.activations.resize(done);
+}
+
+}  // namespace
+
+Result<Truth> generate_task(const GeneratorOptions& options) {
+  const std::uint64_t period = options.period_ns.value_or(kPeriod);
+  const std::string base = options.name.empty() ? "noised-task" : options.name;
+  Truth truth;
+  truth.shape = Shape::activations;
+  truth.how = std::to_string(options.count) + " of " + base;
+  std::vector<Task> tasks;
+  tasks.reserve(options.count);
+  Crew crew;
+  for (unsigned i = 0; i < options.count; ++i) {
+    const std::string suffix = options.count == 1 ? "" : "-" + std::to_string(i);
+    const std::string name = base.substr(0, kLongestName - suffix.size()) + suffix;
+    truth.sources.push_back({"task", name});
+    // Allocated and touched now, so that no page fault of its own disturbs the CPU later.
+    Task& task = tasks.emplace_back(Task{options.offset_ns * i, period, options.work_ns, i, {}});
+    task.activations.resize(options.duration_ns / period + 1);
+    crew.add(on_cpu(options, name), [&task](const Window& window) { run(task, window); });
+  }
+  const Result<Window> window = crew.run(options.duration_ns);
+  if (!window) return window.error();
+  truth.first_ns = window.value().start_ns;
+  truth.last_ns = window.value().final_ns;
+  for (const Task& task : tasks)
+    truth.occurrences.insert(truth.occurrences.end(), task.activations.begin(), task.activations.end());
+  return truth;
+}
+
+}  // namespace noised::selftest

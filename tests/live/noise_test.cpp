@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The generators' truth against the kernel's own accounting, without noised.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+
+#include "command.h"
+#include "kernel_counters.h"
+#include "measurement.h"
+#include "selftest/truth.h"
+
+using namespace noised;
+using namespace noised::live;
+using selftest::Occurrence;
+using selftest::Truth;
+
+namespace {
+
+struct Noise {
+  Truth truth;
+  KernelCounters before;
+  KernelCounters after;
+
+  [[nodiscard]] std::uint64_t interrupts(const char* row) const {
+    return after.interrupts.at(row) - before.interrupts.at(row);
+  }
+  [[nodiscard]] std::uint64_t softirqs(const char* row) const {
+    return after.softirqs.at(row) - before.softirqs.at(row);
+  }
+};
+
+Noise make_noise(const Arguments& arguments) {
+  const unsigned cpu = probed_cpu();
+  Arguments command{NOISE_BINARY};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  command.insert(command.end(), {"--cpu", std::to_string(cpu), "--duration", "500ms"});
+  const KernelCounters before = read_kernel_counters(cpu);
+  const Outcome outcome = run(command);
+  const KernelCounters after = read_kernel_counters(cpu);
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  Result<Truth> truth = selftest::parse_truth(outcome.out);
+  if (!truth) FAIL(truth.error().line());
+  if (!truth.value().unsupported.empty()) SKIP(truth.value().unsupported);
+  CHECK(truth.value().cpu == cpu);
+  for (const Occurrence& each : truth.value().occurrences) {
+    REQUIRE(each.start_ns >= truth.value().first_ns);
+    REQUIRE(each.start_ns <= each.end_ns);
+    REQUIRE(each.end_ns <= truth.value().last_ns);
+  }
+  return {std::move(truth.value()), before, after};
+}
+
+}  // namespace
+
+TEST_CASE("noise: a task works as long as it should, and says so") {
+  const Noise noise = make_noise({"task", "--work", "1ms", "--period", "10ms", "--count", "2", "--offset", "3ms"});
+  CHECK(noise.truth.sources.size() == 2);
+  CHECK(noise.truth.occurrences.size() == 100);
+  for (const Occurrence& each : noise.truth.occurrences) {
+    CHECK(each.cpu_ns >= 1'000'000);
+    CHECK(each.pid != 0);
+  }
+}
+
+TEST_CASE("noise: function calls are as many as the kernel counts") {
+  const Noise noise = make_noise({"ipi"});
+  CHECK(noise.truth.injected() == 500);
+  CHECK(noise.interrupts("CAL") >= noise.truth.injected());
+  CHECK(noise.interrupts("CAL") <= 2 * noise.truth.injected());
+}
+
+TEST_CASE("noise: each page given back and touched is one fault by the kernel's account") {
+  const Noise noise = make_noise({"fault"});
+  CHECK(noise.truth.occurrences.size() == 100);
+  CHECK(noise.truth.injected() >= 1600);
+  CHECK(noise.truth.injected() <= 1700);
+}
+
+TEST_CASE("noise: timers are as many interrupts as the kernel counts") {
+  const Noise noise = make_noise({"hrtimer"});
+  CHECK(noise.truth.injected() > 800);
+  // Those that a busy host delays past the next share its interrupt.
+  CHECK(noise.interrupts("LOC") >= noise.truth.injected() / 2);
+}
+
+TEST_CASE("noise: packets are as many softirqs as the kernel counts") {
+  const Noise noise = make_noise({"network"});
+  CHECK(noise.truth.injected() > 200);
+  CHECK(noise.softirqs("NET_RX") >= noise.truth.injected());
+}
+
+TEST_CASE("noise: memory unmapped is as many TLB shootdowns as the kernel counts") {
+  const Noise noise = make_noise({"munmap"});
+  CHECK(noise.truth.injected() > 30);
+  CHECK(noise.interrupts("TLB") >= noise.truth.injected());
+}
+
+TEST_CASE("noise: what is asked for wrongly is a usage error") {
+  CHECK(run({NOISE_BINARY, "nothing", "--cpu", "0"}).exit_code == 2);
+  CHECK(run({NOISE_BINARY, "task", "--cpu", "0", "--period", "0s"}).exit_code == 2);
+}

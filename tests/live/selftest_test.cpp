@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon passes its self-test, and the self-test does not pass whatever it is told.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "../unit/base_temporary_directory.h"
+#include "base/cpus.h"
+#include "command.h"
+#include "measurement.h"
+#include "noisectl/selftest_session.h"
+#include "report_checks.h"
+#include "selftest/child.h"
+
+using namespace noised;
+using namespace noised::live;
+using noised::test::TemporaryDirectory;
+using selftest::Row;
+using selftest::Verdict;
+
+namespace {
+
+// A daemon on a quiet CPU. The threshold is above the shortest strikes of the host: at 24,000 a second they fill the
+// feed of recent detours, and what is not shown cannot be judged. All noise made here is longer.
+class Daemon {
+ public:
+  Daemon() : cpu_(probed_cpu()), quiet_(cpu_), socket_(directory_.path("socket")) {
+    std::ofstream(directory_.path("noised.conf")) << "[probe]\nthreshold = \"1us\"\n";
+    process_.emplace(Arguments{NOISED_BINARY, "--config", directory_.path("noised.conf"), "--socket", socket_, "--cpus",
+                               std::to_string(cpu_), "--log-level", "error"});
+    REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));
+  }
+
+  [[nodiscard]] Arguments command(const Arguments& arguments) const {
+    Arguments all{NOISECTL_BINARY, "--socket", socket_};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+  [[nodiscard]] unsigned cpu() const { return cpu_; }
+  [[nodiscard]] const std::string& socket() const { return socket_; }
+
+ private:
+  TemporaryDirectory directory_;
+  unsigned cpu_;
+  QuietCpu quiet_;
+  std::string socket_;
+  std::optional<Background> process_;
+};
+
+CommandOptions patiently() {
+  CommandOptions options;
+  options.timeout = std::chrono::seconds(60);
+  return options;
+}
+
+// Whether a process that a self-test started is there.
+bool generator_runs() {
+  std::error_code error;
+  for (const auto& process : std::filesystem::directory_iterator("/proc", error)) {
+    std::string name;
+    std::getline(std::ifstream(process.path() / "comm") >> std::ws, name);
+    if (name == selftest::kChildName) return true;
+  }
+  return false;
+}
+
+client::Observation observe(const Daemon& daemon, const char* mode) {
+  selftest::GeneratorOptions options;
+  options.cpu = daemon.cpu();
+  options.duration_ns = 2'000'000'000;
+  for (const unsigned cpu : online_cpus().value()) {
+    if (cpu != daemon.cpu()) options.others.push_back(cpu);
+  }
+  Result<client::HttpClient> http = client::HttpClient::create(daemon.socket());
+  REQUIRE(http.ok());
+  Result<client::Observation> seen = client::observe(http.value(), *selftest::find_mode(mode), options, -1);
+  if (!seen) FAIL(seen.error().line());
+  return std::move(seen.value());
+}
+
+Row compare(const client::Observation& seen) { return selftest::compare(seen.truth, seen.detours, seen.losses); }
+
+}  // namespace
+
+TEST_CASE("selftest: the daemon finds what was done to the CPU") {
+  const Daemon daemon;
+  const Outcome outcome = run(daemon.command({"selftest", "--json"}), patiently());
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 0);
+  const Json result = object_in(outcome.out);
+  CHECK(result.at("schema") == "noised.selftest/1");
+  CHECK(result.at("pass") == true);
+  for (const Json& row : result.at("rows")) {
+    CHECK(row.at("verdict") != "FAIL");
+    if (row.at("verdict") != "PASS" || row.at("mode") == "cache") continue;
+    CHECK(row.at("injected") > 0);
+    CHECK(row.at("injected") ==
+          row.at("found").get<int>() + row.at("missed").get<int>() + row.at("in_doubt").get<int>());
+  }
+  const auto passed = std::count_if(result.at("rows").begin(), result.at("rows").end(),
+                                    [](const Json& row) { return row.at("verdict") == "PASS"; });
+  CHECK(passed >= 8);
+  CHECK_FALSE(generator_runs());
+}
+
+TEST_CASE("selftest: a truth that lies about a task fails") {
+  const Daemon daemon;
+  const client::Observation seen = observe(daemon, "task");
+  CHECK(compare(seen).verdict == Verdict::pass);
+  client::Observation more = seen;  // one activation more than there was
+  more.truth.occurrences.push_back(more.truth.occurrences.front());
+  more.truth.occurrences.back().start_ns = more.truth.occurrences.front().end_ns + 5'000'000;
+  more.truth.occurrences.back().end_ns = more.truth.occurrences.back().start_ns + 1'000'000;
+  CHECK(compare(more).missed > compare(seen).missed);
+  client::Observation fewer = seen;  // three that were not
+  fewer.truth.occurrences.resize(fewer.truth.occurrences.size() - 3);
+  CHECK(compare(fewer).verdict == Verdict::fail);
+  client::Observation shorter = seen;
+  for (auto& each : shorter.truth.occurrences) each.cpu_ns = each.cpu_ns * 95 / 100;
+  CHECK(compare(shorter).verdict == Verdict::fail);
+  client::Observation renamed = seen;
+  renamed.truth.sources.front().name = "noised-liar";
+  CHECK(compare(renamed).found == 0);
+  CHECK(compare(renamed).verdict == Verdict::fail);
+}
+
+TEST_CASE("selftest: a truth that lies about function calls fails") {
+  const Daemon daemon;
+  const client::Observation seen = observe(daemon, "ipi");
+  CHECK(compare(seen).verdict == Verdict::pass);
+  client::Observation later = seen;
+  for (auto& each : later.truth.occurrences) {
+    each.start_ns += 400'000;
+    each.end_ns = each.start_ns + 10'000;
+  }
+  CHECK(compare(later).verdict == Verdict::fail);
+  client::Observation doubled = seen;
+  for (auto& each : doubled.truth.occurrences) each.count = 2;
+  CHECK(compare(doubled).verdict == Verdict::fail);
+}
+
+TEST_CASE("selftest: interrupted, it leaves nothing behind") {
+  const Daemon daemon;
+  Background client(daemon.command({"selftest", "--only", "task"}), patiently());
+  REQUIRE(eventually(generator_runs));
+  client.signal(SIGINT);
+  const Outcome outcome = client.wait();
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.find("interrupted") != std::string::npos);
+  CHECK(eventually([] { return !generator_runs(); }));
+}
+
+TEST_CASE("selftest: what cannot be is said in one line") {
+  const Daemon daemon;
+  CHECK(run(daemon.command({"selftest", "--only", "nothing"})).exit_code == 2);
+  CHECK(run(daemon.command({"selftest", "--duration", "1s"})).exit_code == 2);
+  CHECK(run(daemon.command({"selftest", "--cpu", "0", "--only", "task"})).exit_code == 2);
+}
