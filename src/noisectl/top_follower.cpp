@@ -35,7 +35,7 @@ template <typename Take>
 Result<StreamEnd> read_lines(HttpClient& client, const char* path, std::chrono::milliseconds timeout, const Event& stop,
                              const Take& take) {
   Status read = success();
-  const Result<StreamEnd> end = client.stream(path, timeout, stop.fd(), [&](std::string_view text) {
+  Result<StreamEnd> end = client.stream(path, timeout, stop.fd(), [&](std::string_view text) {
     Line line{views::parse_lost_line(text), {}};
     if (!line.missed) {
       Result<DetourView> detour = views::parse_detour(text);

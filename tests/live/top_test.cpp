@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// noisectl top on a real terminal (tmux): a source opens and shows its chains, and keys never wait for the daemon.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../unit/base_temporary_directory.h"
+#include "command.h"
+#include "loads.h"
+#include "measurement.h"
+#include "report_checks.h"
+
+using namespace noised;
+using namespace noised::live;
+using noised::test::TemporaryDirectory;
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+const std::string kLoad = "task:live_tests";  // what wake_on() lets run on the probed CPU
+
+/// A terminal of 80x24 with a program in it. The server is no daemon of its own: it ends with the test.
+class Terminal {
+ public:
+  explicit Terminal(const TemporaryDirectory& directory)
+      : socket_(directory.path("tmux")), server_({"tmux", "-D", "-S", socket_, "-f", "/dev/null"}) {
+    if (!eventually([this] { return tmux({"show-options", "-s"}).exit_code == 0; })) SKIP("needs tmux");
+  }
+
+  void start(const std::string& command) const {
+    REQUIRE(tmux({"new-session", "-d", "-x", "80", "-y", "24", "env TERM=screen sh -c '" + command + "'"}).exit_code ==
+            0);
+  }
+  void press(const std::string& key) const { REQUIRE(tmux({"send-keys", key}).exit_code == 0); }
+  [[nodiscard]] std::vector<std::string> screen() const { return lines_of(tmux({"capture-pane", "-p"}).out); }
+  [[nodiscard]] bool shows(const std::string& text) const { return !line_with(text).empty(); }
+  [[nodiscard]] std::string line_with(const std::string& text) const {
+    for (const std::string& line : screen())
+      if (line.find(text) != std::string::npos) return line;
+    return {};
+  }
+
+ private:
+  [[nodiscard]] Outcome tmux(Arguments arguments) const {
+    Arguments command{"tmux", "-S", socket_};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return run(command);
+  }
+
+  std::string socket_;
+  Background server_;
+};
+
+/// A daemon, and `noisectl top` in a terminal.
+struct Scene {
+  TemporaryDirectory directory;
+  std::string socket = directory.path("socket");
+  unsigned cpu = probed_cpu();
+  Background daemon{{NOISED_BINARY, "--socket", socket, "--cpus", std::to_string(cpu), "--log-level", "error"}};
+  Terminal terminal{directory};
+
+  [[nodiscard]] bool daemon_knows(const std::string& source) const {
+    const Outcome report = run({NOISECTL_BINARY, "--socket", socket, "report", "--json"});
+    if (report.exit_code != 0) return false;
+    const Json sources = object_in(report.out).at("sources");
+    return std::any_of(sources.begin(), sources.end(), [&](const Json& each) {
+      return each.at("kind").get<std::string>() + ":" + each.at("name").get<std::string>() == source;
+    });
+  }
+
+  /// The daemon must know a source: then the list is one with the first sample.
+  void start_top(const std::string& source) const {
+    REQUIRE(eventually([&] { return daemon_knows(source); }));
+    terminal.start(std::string(NOISECTL_BINARY) + " --socket " + socket + " top --interval 200ms; echo exit $?; cat");
+    REQUIRE(eventually([this] { return terminal.shows("kernel") && terminal.shows(">"); }));
+  }
+
+  /// Moves the selection from the top of the list, in an order that stays, to a source.
+  void select(const std::string& source) const {
+    terminal.press("n");
+    REQUIRE(eventually([this] { return terminal.shows("sort: name"); }));
+    for (std::string marked = terminal.line_with("> "); marked.find(source) == std::string::npos;) {
+      INFO(marked);
+      const std::string name = marked.substr(marked.find_last_of(' ', marked.find_last_not_of(' ')));
+      terminal.press("j");
+      REQUIRE(eventually([&] {
+        marked = terminal.line_with("> ");
+        return !marked.empty() && marked.find(name) == std::string::npos;
+      }));
+    }
+  }
+};
+
+/// How long it takes until each of ten keys has had its effect.
+Clock::duration time_of_ten_keys(const Terminal& terminal) {
+  const auto start = Clock::now();
+  for (int turn = 0; turn < 10; ++turn) {
+    const bool before = terminal.shows("x max");
+    terminal.press("?");
+    REQUIRE(eventually([&] { return terminal.shows("x max") != before; }));
+  }
+  return Clock::now() - start;
+}
+
+}  // namespace
+
+TEST_CASE("top opens a source and shows who woke it") {
+  const Scene scene;
+  const std::jthread load([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) wake_on(scene.cpu, 500);
+  });
+  scene.start_top(kLoad);
+  scene.select(kLoad);
+  scene.terminal.press("Enter");
+  CHECK(eventually([&] { return scene.terminal.shows(kLoad + " on CPU " + std::to_string(scene.cpu)); }));
+  CHECK(eventually([&] { return scene.terminal.shows("woken by live_tests"); }));
+  // Wakers are many: the test, or the timer that ends its sleep. What counts grows, with every detour of the load.
+  const auto with_it = [&] { return std::strtoull(scene.terminal.line_with("had it").c_str(), nullptr, 10); };
+  const std::uint64_t seen = with_it();
+  CHECK(seen > 0);
+  CHECK(eventually([&] { return with_it() > seen + 100; }));
+  CHECK(scene.terminal.shows("shared with"));
+  scene.terminal.press("Escape");
+  CHECK(eventually([&] { return scene.terminal.line_with("> ").find(kLoad) != std::string::npos; }));
+  scene.terminal.press("q");
+  CHECK(eventually([&] { return scene.terminal.shows("exit 0"); }));
+}
+
+TEST_CASE("keys of top do not wait for a daemon that hangs") {
+  const Scene scene;
+  scene.start_top("vector:local_timer");
+  const auto awake = time_of_ten_keys(scene.terminal);
+  scene.daemon.signal(SIGSTOP);
+  REQUIRE(eventually([&] { return scene.terminal.shows("did not answer"); }));
+  // Each key waited 1 s when requests were made between keys: ten of them, twenty times as long as usual.
+  CHECK(time_of_ten_keys(scene.terminal) < 4 * awake + std::chrono::seconds(1));
+  scene.terminal.press("Enter");
+  CHECK(eventually([&] { return scene.terminal.shows("waiting for detours"); }));
+  scene.daemon.signal(SIGCONT);
+  CHECK(eventually([&] { return scene.terminal.shows("had it") && !scene.terminal.shows("did not answer"); }));
+  scene.daemon.signal(SIGSTOP);
+  scene.terminal.press("q");
+  CHECK(eventually([&] { return scene.terminal.shows("> "); }));
+  const auto told = Clock::now();
+  scene.terminal.press("q");
+  CHECK(eventually([&] { return scene.terminal.shows("exit 0"); }));
+  CHECK(Clock::now() - told < awake + std::chrono::seconds(1));
+  scene.daemon.signal(SIGCONT);
+}
