@@ -130,7 +130,9 @@ class Group {
   bool clean_ = true;
 };
 
-bool stretched(const Occurrence& activation) {
+// The host took the CPU meanwhile: the activation is there, but how long noised should have shown it is not known.
+bool stretched(const Occurrence& activation, std::span<const Sighting> sightings) {
+  if (std::any_of(sightings.begin(), sightings.end(), [](const Sighting& s) { return s.stretched; })) return true;
   const auto wall_ns = static_cast<double>(activation.end_ns - activation.start_ns);
   const auto cpu_ns = static_cast<double>(activation.cpu_ns);
   return wall_ns - cpu_ns > cpu_ns * kStretch + static_cast<double>(kStretchFloor);
@@ -142,8 +144,7 @@ void judge_activation(const Occurrence& activation, std::span<Sighting> sighting
   } else if (std::any_of(sightings.begin(), sightings.end(), [](const Sighting& s) { return s.wrong_waker; })) {
     ++row.missed;
     ++row.misattributed;
-  } else if (stretched(activation) || std::any_of(sightings.begin(), sightings.end(),
-                                                  [](const Sighting& s) { return s.incomplete || s.stretched; })) {
+  } else if (std::any_of(sightings.begin(), sightings.end(), [](const Sighting& s) { return s.incomplete; })) {
     ++row.in_doubt;
   } else {
     ++row.found;
@@ -164,7 +165,8 @@ std::uint64_t match_task(const Truth& truth, unsigned source, std::span<const De
     for (const Sighting& sighting : touched) used[static_cast<std::size_t>(&sighting - sightings.data())] = true;
     const std::uint64_t found = row.found;
     judge_activation(activation, touched, doubts, row);
-    group.add(activation, touched, row.found != found && activation.cpu_ns != 0, times);
+    const bool timed = row.found != found && activation.cpu_ns != 0 && !stretched(activation, touched);
+    group.add(activation, touched, timed, times);
   }
   group.close(times);
   std::uint64_t shown = 0;
