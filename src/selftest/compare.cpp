@@ -102,7 +102,7 @@ class Group {
     if (sightings.empty()) return;
     if (sightings.data() >= end_) close(times);
     clean_ &= clean;
-    own_ns_ += activation.cpu_ns;
+    own_ns_ += activation.charged_ns;
     ++activations_;
     for (const Sighting& sighting : sightings) {
       if (&sighting < end_) continue;
@@ -165,7 +165,7 @@ std::uint64_t match_task(const Truth& truth, unsigned source, std::span<const De
     for (const Sighting& sighting : touched) used[static_cast<std::size_t>(&sighting - sightings.data())] = true;
     const std::uint64_t found = row.found;
     judge_activation(activation, touched, doubts, row);
-    const bool timed = row.found != found && activation.cpu_ns != 0 && !stretched(activation, touched);
+    const bool timed = row.found != found && activation.charged_ns != 0 && !stretched(activation, touched);
     group.add(activation, touched, timed, times);
   }
   group.close(times);

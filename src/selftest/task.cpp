@@ -24,10 +24,12 @@ struct Task {
 void run(Task& task, const Window& window) {
   const unsigned pid = thread_id();
   std::size_t done = 0;
+  std::uint64_t woke_cpu_ns = 0;
   for (std::uint64_t next = window.start_ns + task.phase_ns; next < window.end_ns && done < task.activations.size();
        next += task.period_ns) {
     const bool slept = monotonic_ns() < next;
     sleep_until(next);
+    charge(woke_cpu_ns, done == 0 ? nullptr : &task.activations[done - 1]);
     Occurrence& activation = task.activations[done++];
     activation = work_for(task.work_ns);
     activation.slept = slept;
@@ -35,6 +37,8 @@ void run(Task& task, const Window& window) {
     activation.pid = pid;
   }
   task.activations.resize(done);
+  sleep_until(window.end_ns);
+  charge(woke_cpu_ns, done == 0 ? nullptr : &task.activations[done - 1]);
 }
 
 }  // namespace

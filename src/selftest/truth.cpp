@@ -24,8 +24,9 @@ Json identities_json(const std::vector<Identity>& identities) {
 }
 
 Json occurrence_json(const Occurrence& each) {
-  return Json{{"start_ns", each.start_ns}, {"end_ns", each.end_ns}, {"cpu_ns", each.cpu_ns}, {"count", each.count},
-              {"source", each.source},     {"pid", each.pid},       {"slept", each.slept}};
+  return Json{
+      {"start_ns", each.start_ns}, {"end_ns", each.end_ns}, {"cpu_ns", each.cpu_ns}, {"charged_ns", each.charged_ns},
+      {"count", each.count},       {"source", each.source}, {"pid", each.pid},       {"slept", each.slept}};
 }
 
 void read_identities(const Fields& fields, const char* key, std::vector<Identity>& out) {
@@ -40,6 +41,7 @@ void read_occurrence(const Fields& fields, Occurrence& occurrence) {
   fields.read("start_ns", occurrence.start_ns);
   fields.read("end_ns", occurrence.end_ns);
   fields.read("cpu_ns", occurrence.cpu_ns);
+  fields.read("charged_ns", occurrence.charged_ns);
   fields.read("count", occurrence.count);
   fields.read("source", occurrence.source);
   fields.read("pid", occurrence.pid);

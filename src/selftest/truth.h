@@ -21,13 +21,14 @@ struct Identity {
 
 /// One thing that was done to the CPU. Times are CLOCK_MONOTONIC in nanoseconds.
 struct Occurrence {
-  std::uint64_t start_ns = 0;  ///< it cannot have happened before this
-  std::uint64_t end_ns = 0;    ///< nor after this
-  std::uint64_t cpu_ns = 0;    ///< CPU time by the kernel's account; 0: not known
-  std::uint64_t count = 1;     ///< how many intervals of the source it stands for
-  unsigned source = 0;         ///< index into Truth::sources
-  unsigned pid = 0;            ///< thread that ran; 0: none did
-  bool slept = true;           ///< false: the thread was late and did not sleep before this activation
+  std::uint64_t start_ns = 0;    ///< it cannot have happened before this
+  std::uint64_t end_ns = 0;      ///< nor after this
+  std::uint64_t cpu_ns = 0;      ///< CPU time of the work by the kernel's account; 0: not known
+  std::uint64_t charged_ns = 0;  ///< the same with the ways out of the sleep and into it; 0: not known
+  std::uint64_t count = 1;       ///< how many intervals of the source it stands for
+  unsigned source = 0;           ///< index into Truth::sources
+  unsigned pid = 0;              ///< thread that ran; 0: none did
+  bool slept = true;             ///< false: the thread was late and did not sleep before this activation
 };
 
 /// How occurrences show in detours.

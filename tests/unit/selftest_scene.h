@@ -54,7 +54,7 @@ struct TaskScene {
     for (unsigned i = 1; i <= count; ++i) {
       const std::uint64_t start = i * 10 * kMs;
       selftest::Occurrence activation = occurrence(start, start + kMs + 2'000);
-      activation.cpu_ns = kMs;
+      activation.cpu_ns = activation.charged_ns = kMs;
       activation.pid = 42;
       truth.occurrences.push_back(activation);
       detours.push_back(
