@@ -202,7 +202,7 @@ std::vector<Judged> judge(const Truth& truth, const std::vector<DetourView>& det
 std::uint64_t interrupts_ns(const DetourView& detour) {
   std::uint64_t sum = 0;
   for (const DetourEntryView& entry : detour.entries) {
-    if (entry.kind == "vector" || entry.kind == "hrtimer" || entry.kind == "softirq") sum += entry.self_ns;
+    if (entry.kind != "task" && entry.kind != "hypervisor" && entry.kind != "unexplained") sum += entry.self_ns;
   }
   return sum;
 }

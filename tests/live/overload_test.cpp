@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/monotonic.h"
-#include "base/tsc.h"
 #include "ftrace.h"
 #include "loads.h"
 #include "measurement.h"
@@ -28,11 +27,6 @@ std::vector<std::string> events_but_faults() {
   std::erase_if(events, [](const std::string& event) { return event.starts_with("exceptions/"); });
   return events;
 }
-
-struct Moment {
-  std::uint64_t ticks = read_tsc_ordered();
-  std::uint64_t ns = monotonic_ns();
-};
 
 struct Outcome {
   Report report;
@@ -61,9 +55,9 @@ Outcome overload(std::uint64_t buffer_bytes, std::uint64_t load_ms, std::uint64_
   options.buffer_bytes = buffer_bytes;
   Ftrace ftrace(cpu, events_but_faults());
   Measurement measurement(cpu, options);
-  outcome.before_begin = Moment();
+  outcome.before_begin = read_moment();
   measurement.begin();
-  outcome.after_begin = Moment();
+  outcome.after_begin = read_moment();
   measurement.run(200);
   outcome.load_from_ns = monotonic_ns();
   {
@@ -76,9 +70,9 @@ Outcome overload(std::uint64_t buffer_bytes, std::uint64_t load_ms, std::uint64_
   measurement.run(100);
   outcome.load_until_ns = monotonic_ns();
   measurement.run(500);
-  outcome.before_end = Moment();
+  outcome.before_end = read_moment();
   measurement.end();
-  outcome.after_end = Moment();
+  outcome.after_end = read_moment();
   const std::vector<TraceEvent> events = ftrace.stop();
   outcome.others = recount(events, measurement.probe_tid(), outcome.after_begin.ticks).intervals;
   outcome.report = measurement.report();

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/monotonic.h"
+#include "base/tsc.h"
+
 namespace noised::live {
 namespace {
 
@@ -156,6 +159,20 @@ Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t f
   Stack stack(loop, from_ticks);
   for (const TraceEvent& event : events) stack.take(event);
   return stack.take_result();
+}
+
+Moment read_moment() {
+  Moment best;
+  std::uint64_t narrowest = UINT64_MAX;
+  for (int i = 0; i < 50; ++i) {
+    const std::uint64_t before = read_tsc_ordered();
+    const std::uint64_t ns = monotonic_ns();
+    const std::uint64_t width = read_tsc_ordered() - before;
+    if (width >= narrowest) continue;
+    narrowest = width;
+    best = {before + width / 2, ns};
+  }
+  return best;
 }
 
 }  // namespace noised::live

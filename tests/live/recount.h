@@ -31,4 +31,11 @@ struct Recount {
 /// not understood.
 Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks);
 
+/// The counter and CLOCK_MONOTONIC at once: the tightest of 50 readings, better than 100 ns.
+struct Moment {
+  std::uint64_t ticks = 0;
+  std::uint64_t ns = 0;
+};
+Moment read_moment();
+
 }  // namespace noised::live

@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/monotonic.h"
-#include "base/tsc.h"
 #include "ftrace.h"
 #include "loads.h"
 #include "measurement.h"
@@ -23,26 +21,6 @@ namespace {
 constexpr std::uint64_t kMilliseconds = 3000;
 constexpr std::uint64_t kQuietNs = 100'000;
 constexpr std::uint64_t kSettledNs = 50'000'000;
-
-// The counter and CLOCK_MONOTONIC at once: the tightest of 50 readings, better than 100 ns.
-struct Moment {
-  std::uint64_t ticks = 0;
-  std::uint64_t ns = 0;
-};
-
-Moment read_moment() {
-  Moment best;
-  std::uint64_t narrowest = UINT64_MAX;
-  for (int i = 0; i < 50; ++i) {
-    const std::uint64_t before = read_tsc_ordered();
-    const std::uint64_t ns = monotonic_ns();
-    const std::uint64_t width = read_tsc_ordered() - before;
-    if (width >= narrowest) continue;
-    narrowest = width;
-    best = {before + width / 2, ns};
-  }
-  return best;
-}
 
 // Everything of one measurement: what noised saw, what ftrace did, and when the loop ran at least.
 struct Both {
