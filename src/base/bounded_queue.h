@@ -24,7 +24,8 @@ class BoundedQueue {
 
   void pop_front() {
     // Moved to the front when as much was taken as the queue may hold: each item moves at most once.
-    if (++head_ < capacity_ && head_ < items_.size()) return;
+    ++head_;
+    if (head_ < capacity_ && head_ < items_.size()) return;
     items_.erase(items_.begin(), begin());
     head_ = 0;
   }

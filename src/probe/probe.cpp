@@ -81,7 +81,7 @@ void* Probe::thread_main(void* self) {
   return nullptr;
 }
 
-void Probe::warm_up() {
+void Probe::warm_up() const {
   // Once through all the code, with a ring and a progress of its own: every page and branch is warm afterwards.
   DetourRing warm_ring(64);
   LoopProgress warm_progress;

@@ -50,7 +50,7 @@ class Probe {
  private:
   Probe(const ProbeOptions& options, noised_cpu& state);
   static void* thread_main(void* self);
-  void warm_up();
+  void warm_up() const;
   LoopEnd watch();
   bool return_to_cpu();
   void measure();

@@ -33,11 +33,12 @@ Result<Truth> generate_cache(const GeneratorOptions& options) {
   truth.shape = Shape::absence;
   truth.how = "memory written on other CPUs: nothing may show on this one";
   truth.sources = {{"task", kName}};
-  std::vector<std::vector<unsigned char>> memory(options.others.size(), std::vector<unsigned char>(kBytes));
+  std::vector<std::vector<unsigned char>> memory;
+  memory.reserve(options.others.size());  // the threads refer to its elements
   Crew crew;
-  for (std::size_t i = 0; i < options.others.size(); ++i) {
-    crew.add({kName, options.others[i], false, 0},
-             [&thrashed = memory[i]](const Window& window) { thrash(thrashed, window); });
+  for (const unsigned other : options.others) {
+    std::vector<unsigned char>& thrashed = memory.emplace_back(kBytes);
+    crew.add({kName, other, false, 0}, [&thrashed](const Window& window) { thrash(thrashed, window); });
   }
   const Result<Window> window = crew.run(options.duration_ns);
   if (!window) return window.error();
