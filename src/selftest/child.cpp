@@ -74,7 +74,7 @@ void take_default_signals() {
 
 [[noreturn]] void be_child(pid_t parent, int socket, const Mode& mode, const GeneratorOptions& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  prctl(PR_SET_NAME, kChildName.data());
+  prctl(PR_SET_NAME, std::string(kChildName).c_str());
   if (getppid() != parent) _exit(1);
   take_default_signals();
   const Result<Truth> truth = work(socket, mode, options);

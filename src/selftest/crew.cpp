@@ -44,6 +44,7 @@ Result<Window> Crew::run(std::uint64_t duration_ns) {
   bool cancelled = false;
   std::latch go(1);
   std::vector<std::jthread> threads;
+  threads.reserve(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
     threads.emplace_back([&, i] {
       settled[i] = settle(members_[i].place);

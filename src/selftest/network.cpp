@@ -61,7 +61,7 @@ Descriptor open_socket() {
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   const timeval limit{0, 100'000};
-  const bool ready = bind(own.get(), generic, size) == 0 && getsockname(own.get(), generic, &size) == 0 &&
+  const bool ready = own && bind(own.get(), generic, size) == 0 && getsockname(own.get(), generic, &size) == 0 &&
                      connect(own.get(), generic, size) == 0 &&
                      setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0;
   if (!ready) own.reset();
