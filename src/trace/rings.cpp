@@ -77,7 +77,7 @@ int Rings::on_origin(void* context, void* data, std::size_t size) {
 }
 
 Status Rings::open_origins(int map) {
-  origins_.reset(ring_buffer__new(map, on_origin, &origin_sink_, nullptr));
+  origins_.reset(ring_buffer__new(map, on_origin, static_cast<void*>(&origin_sink_), nullptr));
   if (!origins_) return failure(fmt::format("mapping the ring of origins: {}", libbpf_text(errno)));
   return success();
 }
