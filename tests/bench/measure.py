@@ -130,7 +130,8 @@ class Bench:
             time.sleep(0.2)
             report = json.loads(output_of(*self.daemon.command, "--duration", "3s", "--report", "json"))
         events = sum(source["count"] for source in intervals(report))
-        return events * 1e9 / report["elapsed_ns"], report["lost"]
+        counts = {name: count for name, count in report["lost"].items() if name != "by"}
+        return events * 1e9 / report["elapsed_ns"], counts
 
     def pipeline(self):
         synthetic = json.loads(output_of(self.program("bench_pipeline"), self.cpu))
