@@ -2,7 +2,6 @@
 // Running the pipeline inside a test.
 #include "measurement.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,9 +17,7 @@
 namespace noised::live {
 namespace {
 
-// The daemon drains every 25 ms and may lose detours to its feed then (not to its report): a host was seen to make
-// 100,000 a second. A test needs them all, and the feed takes 1,024 a drain.
-constexpr std::chrono::milliseconds kDrainInterval{5};
+constexpr std::chrono::milliseconds kDrainInterval{25};
 
 std::vector<unsigned> all_but(unsigned cpu) {
   std::vector<unsigned> others;
@@ -28,13 +25,6 @@ std::vector<unsigned> all_but(unsigned cpu) {
     if (online != cpu) others.push_back(online);
   }
   return others;
-}
-
-// The thread that drains goes before whatever else the housekeeping CPUs have to do: a drain that comes late loses
-// detours to the feed, and with them what a test compares. Threads that it starts do not inherit this.
-void drain_first(bool first) {
-  const sched_param priority{first ? 1 : 0};
-  (void)sched_setscheduler(0, first ? SCHED_FIFO | SCHED_RESET_ON_FORK : SCHED_OTHER, &priority);
 }
 
 }  // namespace
@@ -61,7 +51,7 @@ Measurement::Measurement(unsigned cpu, const MeasurementOptions& options) : cpu_
   TracerOptions tracer_options;
   tracer_options.cpus = {cpu};
   tracer_options.possible_cpus = possible_cpus().value().back() + 1U;
-  tracer_options.buffer_bytes = options.buffer_bytes;
+  tracer_options.buffer_bytes = std::uint64_t{2} << 20U;
   tracer_options.btf = options.btf;
   auto tracer = Tracer::load(tracer_options);
   if (!tracer) FAIL(tracer.error().line());
@@ -78,13 +68,9 @@ Measurement::Measurement(unsigned cpu, const MeasurementOptions& options) : cpu_
   PipelineOptions pipeline_options;
   pipeline_options.threshold_ns = options.threshold_ns;
   pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, pipeline_options);
-  drain_first(true);
 }
 
-Measurement::~Measurement() {
-  drain_first(false);
-  probes_.clear();
-}
+Measurement::~Measurement() { probes_.clear(); }
 
 void Measurement::begin() {
   const Status begun = probes_.front()->begin();
@@ -133,10 +119,6 @@ void Measurement::collect() {
   const DetourFeed::Batch batch = pipeline_->feed().read(next_detour_, DetourFeed::kKept);
   next_detour_ = batch.next;
   feed_lost_ += batch.lost;
-  if (batch.lost != 0) {
-    const std::uint64_t from_ns = detours_.empty() ? 0 : detours_.back().start_ns + detours_.back().duration_ns;
-    feed_gaps_.emplace_back(from_ns, batch.detours.empty() ? UINT64_MAX : batch.detours.front().start_ns);
-  }
   for (const FeedDetour& detour : batch.detours) {
     detours_.push_back(to_view(detour, sources_));
     std::uint64_t sum = detours_.back().overhead_ns;

@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "pipeline/pipeline.h"
@@ -29,7 +28,6 @@ struct MeasurementOptions {
   std::optional<std::string> btf;
   bool fifo = false;
   std::uint64_t threshold_ns = 200;
-  std::uint64_t buffer_bytes = std::uint64_t{2} << 20U;  ///< of the CPU's ring; a power of two
 };
 
 /// Everything that noised runs but its HTTP server. Fails the test when a part does not start.
@@ -42,7 +40,7 @@ class Measurement {
 
   /// Starts the loop; returns as soon as it runs.
   void begin();
-  /// Drains every 5 ms for this long, while `meanwhile` (if any) runs in a thread of its own, to its end.
+  /// Drains every 25 ms for this long, while `meanwhile` (if any) runs in a thread of its own, to its end.
   void run(std::uint64_t milliseconds, const std::function<void()>& meanwhile = {});
   /// Lets time pass without draining.
   static void rest(std::uint64_t milliseconds);
@@ -54,8 +52,6 @@ class Measurement {
   [[nodiscard]] const std::vector<DetourView>& detours() const { return detours_; }
   /// Detours counted in the report but missing from detours(): more in one drain than the feed holds.
   [[nodiscard]] std::uint64_t feed_lost() const { return feed_lost_; }
-  /// From when to when (CLOCK_MONOTONIC) these are missing, oldest first.
-  [[nodiscard]] const std::vector<std::pair<std::uint64_t, std::uint64_t>>& feed_gaps() const { return feed_gaps_; }
   [[nodiscard]] std::uint64_t orphans();
   [[nodiscard]] int probe_tid();
   [[nodiscard]] Tracer& tracer() { return *tracer_; }
@@ -72,7 +68,6 @@ class Measurement {
   void collect();
 
   std::uint64_t feed_lost_ = 0;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> feed_gaps_;
   std::vector<DetourView> detours_;
   std::uint64_t next_detour_ = 0;
   bool finished_ = false;
