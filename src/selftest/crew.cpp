@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <latch>
+#include <mutex>
 #include <thread>
 
 #include "base/cpu_set.h"
@@ -20,9 +22,29 @@
 namespace noised::selftest {
 namespace {
 
-// Long enough for every member to be asleep when the window opens, and for the last activation to end before it shuts,
-// on a host that was seen to take the CPU for 10 ms.
+// Long enough for every member to be asleep when the window opens and when it shuts, on a host that was seen to take
+// the CPU for 10 ms.
 constexpr std::uint64_t kMargin = 50'000'000;
+
+/// A latch that sleeps at once: std::latch yields first, and each yield is a switch on the measured CPU.
+class Gate {
+ public:
+  explicit Gate(std::size_t awaited) : awaited_(awaited) {}
+
+  void pass() {
+    const std::lock_guard lock(mutex_);
+    if (--awaited_ == 0) opened_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    opened_.wait(lock, [this] { return awaited_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  std::size_t awaited_;
+};
 
 Status settle(const Place& place) {
   pthread_setname_np(pthread_self(), place.name.c_str());
@@ -43,6 +65,8 @@ Result<Window> Crew::run(std::uint64_t duration_ns) {
   Window window;
   bool cancelled = false;
   std::latch go(1);
+  Gate over(members_.size());
+  Gate leave(1);
   std::vector<std::jthread> threads;
   threads.reserve(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -52,7 +76,8 @@ Result<Window> Crew::run(std::uint64_t duration_ns) {
       go.wait();
       if (cancelled) return;
       members_[i].body(window);
-      sleep_until(window.final_ns);
+      over.pass();
+      leave.wait();
     });
   }
   ready.wait();
@@ -62,6 +87,13 @@ Result<Window> Crew::run(std::uint64_t duration_ns) {
   window.end_ns = window.start_ns + duration_ns;
   window.final_ns = window.end_ns + kMargin;
   go.count_down();
+  if (!cancelled) {
+    over.wait();
+    // A host that takes the CPU for long makes the last activation end late: everything is over when all have said so.
+    window.final_ns = std::max(window.final_ns, monotonic_ns() + kMargin);
+    sleep_until(window.final_ns);
+  }
+  leave.pass();
   threads.clear();
   if (cancelled) return unsettled->error();
   return window;
