@@ -2,7 +2,6 @@
 // The configuration file: strict, with FILE:LINE and a remedy; the one we ship says the built-in defaults.
 #include <catch2/catch_test_macros.hpp>
 
-#include <filesystem>
 #include <set>
 
 #include "base/read_file.h"
@@ -14,9 +13,7 @@ namespace noised {
 
 namespace {
 
-std::string shipped_config() {
-  return (std::filesystem::path(__FILE__).parent_path() / "../../noised.conf").lexically_normal().string();
-}
+const std::string kShippedConfig = SHIPPED_CONFIG;
 
 std::string refusal(const std::string& text) {
   const auto config = parse_config(text, "f.conf");
@@ -30,10 +27,10 @@ std::string refusal(const std::string& text) {
 }  // namespace
 
 TEST_CASE("the shipped noised.conf is the built-in defaults, and has every key") {
-  const auto config = read_config(shipped_config());
+  const auto config = read_config(kShippedConfig);
   if (!config) FAIL(config.error().line());
   CHECK(config.value() == Config{});
-  const std::string text = read_file(shipped_config()).value();
+  const std::string text = read_file(kShippedConfig).value();
   for (const Setting& setting : settings()) {
     INFO(setting.key);
     const auto section = text.find("[" + std::string(setting.section) + "]");
