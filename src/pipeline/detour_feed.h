@@ -88,11 +88,11 @@ DetourView to_view(const FeedDetour& detour, const SourceTable& sources);
 class DetourFeed {
  public:
   // A host was seen to strike 24,000 times a second: 600 detours in a drain of 25 ms.
-  static constexpr std::size_t kKept = 2048;
   static constexpr std::size_t kStaged = 1024;
 
-  DetourFeed();
-  /// Pipeline: stages a detour; when more than kStaged come in one drain, the oldest of them are not shown, but
+  /// Keeps twice as many detours as it takes in one drain.
+  explicit DetourFeed(std::size_t a_drain = kStaged);
+  /// Pipeline: stages a detour; when more come in one drain than it takes, the oldest of them are not shown, but
   /// counted.
   void add(const FeedDetour& detour);
   /// Pipeline, once a drain: hands the staged over, unless a reader holds the lock; then with the next.
@@ -113,7 +113,7 @@ class DetourFeed {
   std::size_t staged_next_ = 0;     // where the next goes
   std::uint64_t staged_count_ = 0;  // since the last commit
   std::mutex mutex_;
-  std::vector<FeedDetour> kept_;            // ring; position p is kept_[p % kKept]
+  std::vector<FeedDetour> kept_;            // ring; position p is kept_[p % kept_.size()]
   std::vector<std::uint64_t> position_of_;  // which position each slot holds, plus one; 0: none
   std::uint64_t end_ = 0;                   // positions run over lost detours too
 };

@@ -32,6 +32,7 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
       names_(names),
       chains_(names, sources, services_),
       steal_clock_(options.steal_clock),
+      feed_(options.feed_size),
       started_ns_(monotonic_ns()),
       drained_ns_(started_ns_) {
   for (auto& probe : probes) {

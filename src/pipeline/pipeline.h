@@ -26,6 +26,7 @@ struct PipelineOptions {
   std::uint64_t threshold_ns = 0;
   Kind outside = Kind::hypervisor;    ///< what a gap without kernel activity is here: hypervisor or hardware
   StealClock* steal_clock = nullptr;  ///< if given, it is the hypervisor's only as far as steal time covers it
+  std::size_t feed_size = DetourFeed::kStaged;  ///< detours that a drain may bring and readers see
 };
 
 /// Runs on one thread, on housekeeping CPUs. Once every source and every combination was seen, a drain does not

@@ -57,7 +57,7 @@ Outcome run(const Arguments& arguments, const CommandOptions& options = {});
 
 /// Asks every 10 ms until the answer is true (returns true) or the time is over (returns false).
 template <typename Question>
-bool eventually(Question question, std::chrono::milliseconds time = std::chrono::seconds(5)) {
+bool eventually(Question question, std::chrono::milliseconds time = std::chrono::seconds(20)) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (!question()) {
     if (std::chrono::steady_clock::now() > end) return false;

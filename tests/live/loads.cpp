@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -141,6 +142,31 @@ std::uint64_t switch_ns() {
   }).join();
   std::ranges::sort(rounds);
   return rounds.empty() ? 0 : rounds[rounds.size() / 2] / 2;
+}
+
+Faults fault_pages(unsigned cpu, std::uint64_t milliseconds) {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kBytes = 512 * kPage;
+  const auto counted = [] {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return static_cast<std::uint64_t>(usage.ru_minflt + usage.ru_majflt);
+  };
+  Faults faults;
+  std::jthread([&, cpu, milliseconds] {
+    void* memory = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || madvise(memory, kBytes, MADV_NOHUGEPAGE) != 0) return;
+    move_to(cpu);
+    const std::uint64_t before = counted();
+    for (const auto end = after(milliseconds); Clock::now() < end;) {
+      for (std::size_t at = 0; at < kBytes; at += kPage) (void)static_cast<const volatile char*>(memory)[at];
+      madvise(memory, kBytes, MADV_DONTNEED);
+    }
+    const std::uint64_t now = counted();
+    faults = {now - before, now + 8};  // and as many again as a thread makes when it ends, which are fewer
+    munmap(memory, kBytes);
+  }).join();
+  return faults;
 }
 
 }  // namespace noised::live

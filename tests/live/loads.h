@@ -29,4 +29,13 @@ void wake_on(unsigned cpu, std::uint64_t milliseconds);
 /// on hardware, 100 us and more where it is emulated.
 std::uint64_t switch_ns();
 
+/// What a thread counted of its own faults; others may have come while it began and ended.
+struct Faults {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+};
+
+/// Reads fresh pages from a thread on `cpu`, as many as it can: the kernel's cheapest event that a program can provoke.
+Faults fault_pages(unsigned cpu, std::uint64_t milliseconds);
+
 }  // namespace noised::live

@@ -28,6 +28,7 @@ struct MeasurementOptions {
   std::optional<std::string> btf;
   bool fifo = false;
   std::uint64_t threshold_ns = 200;
+  std::uint64_t buffer_bytes = std::uint64_t{2} << 20U;  ///< of the CPU's ring; a power of two
 };
 
 /// Everything that noised runs but its HTTP server. Fails the test when a part does not start.

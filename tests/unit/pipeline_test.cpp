@@ -144,24 +144,26 @@ TEST_CASE("the feed shows ledgers that add up, also those with many entries", "[
 
 TEST_CASE("a reader of the feed learns how much it missed", "[pipeline]") {
   Scene scene;
-  DetourFeed feed;
+  constexpr std::size_t kStaged = 1000;
+  constexpr std::size_t kKept = 2 * kStaged;
+  DetourFeed feed(kStaged);
   const FeedDetour detour = to_feed(3, scene.tick(4'000'000, false), scene.sources);
   feed.add(detour);
   feed.commit();
   const std::uint64_t position = feed.end();
   // More in one drain than is staged, then more drains than are kept.
-  for (std::size_t i = 0; i < DetourFeed::kStaged + 10; ++i) feed.add(detour);
+  for (std::size_t i = 0; i < kStaged + 10; ++i) feed.add(detour);
   feed.commit();
   DetourFeed::Batch batch = feed.read(position, 5'000);
-  CHECK(batch.detours.size() == DetourFeed::kStaged);
+  CHECK(batch.detours.size() == kStaged);
   CHECK(batch.lost == 10);
-  for (std::size_t i = 0; i < 2 * DetourFeed::kKept; ++i) {
+  for (std::size_t i = 0; i < 2 * kKept; ++i) {
     feed.add(detour);
     feed.commit();
   }
   batch = feed.read(batch.next, 5'000);
-  CHECK(batch.detours.size() == DetourFeed::kKept);
-  CHECK(batch.lost == DetourFeed::kKept);
+  CHECK(batch.detours.size() == kKept);
+  CHECK(batch.lost == kKept);
   CHECK(feed.read(batch.next, 5'000).detours.empty());
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Intervals from the raw tracepoints: what src/ does, done again and otherwise, to compare.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ftrace.h"
+
+namespace noised::live {
+
+/// The tracepoints that recount() understands, as Ftrace takes them.
+std::vector<std::string> recounted_events();
+
+struct Recounted {
+  std::string source;  ///< "softirq:TIMER"
+  std::uint64_t start_ticks = 0;
+  std::uint64_t end_ticks = 0;
+  std::uint64_t nested_ticks = 0;  ///< of which intervals directly inside it took so much,
+  unsigned nested = 0;             ///< and were so many
+  unsigned depth = 0;              ///< intervals around it, the task's too
+};
+
+struct Recount {
+  std::vector<Recounted> intervals;         ///< in the order in which they ended
+  std::vector<std::string> contradictions;  ///< exits that fit no entry, since `from_ticks`
+};
+
+/// `loop`: the thread that measures; its own time is no interval. It had the CPU at `from_ticks`; what came before is
+/// not understood.
+Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks);
+
+/// The counter and CLOCK_MONOTONIC at once: the tightest of 50 readings, better than 100 ns.
+struct Moment {
+  std::uint64_t ticks = 0;
+  std::uint64_t ns = 0;
+};
+Moment read_moment();
+
+}  // namespace noised::live

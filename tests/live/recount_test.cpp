@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same kernel activity recorded by ftrace and counted again: every source as often, and as long.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ftrace.h"
+#include "loads.h"
+#include "measurement.h"
+#include "recount.h"
+
+using namespace noised;
+using namespace noised::live;
+
+namespace {
+
+constexpr std::uint64_t kMilliseconds = 3000;
+constexpr std::uint64_t kQuietNs = 100'000;
+constexpr std::uint64_t kSettledNs = 50'000'000;
+
+// Everything of one measurement: what noised saw, what ftrace did, and when the loop ran at least.
+struct Both {
+  Report report;
+  std::vector<DetourView> detours;
+  std::uint64_t feed_lost = 0;
+  std::uint64_t orphans = 0;
+  std::vector<TraceEvent> events;
+  int loop = 0;
+  Moment begun, ending;
+
+  [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const {
+    const auto rate = static_cast<double>(ending.ns - begun.ns) / static_cast<double>(ending.ticks - begun.ticks);
+    const auto since = static_cast<double>(static_cast<std::int64_t>(ticks - begun.ticks));
+    return begun.ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(since * rate));
+  }
+  [[nodiscard]] std::uint64_t length_ns(std::uint64_t ticks) const { return to_ns(begun.ticks + ticks) - begun.ns; }
+};
+
+// ftrace is switched on first: at a tracepoint it then comes before noised's programs.
+Both measure_twice(unsigned cpu, const std::function<void()>& load) {
+  Both both;
+  Ftrace ftrace(cpu, recounted_events());
+  Measurement measurement(cpu);
+  measurement.begin();
+  both.begun = read_moment();
+  both.loop = measurement.probe_tid();
+  measurement.run(kMilliseconds, load);
+  both.ending = read_moment();
+  measurement.end();
+  both.events = ftrace.stop();
+  std::erase_if(both.events, [&](const TraceEvent& event) { return event.ticks > both.ending.ticks; });
+  both.report = measurement.report();
+  both.detours = measurement.detours();
+  both.feed_lost = measurement.feed_lost();
+  both.orphans = measurement.orphans();
+  return both;
+}
+
+struct Window {
+  std::uint64_t from_ns = 0;
+  std::uint64_t until_ns = 0;
+};
+
+bool is_interval(const DetourEntryView& entry) {
+  return entry.kind != "hypervisor" && entry.kind != "hardware" && entry.kind != "unexplained" && entry.kind != "nmi";
+}
+
+bool has_intervals(const DetourView& detour) {
+  return std::any_of(detour.entries.begin(), detour.entries.end(), is_interval);
+}
+
+// The first moment from `ns` on amid 100 us in which neither saw kernel activity: no interval, and none of its detours,
+// can be on both sides of it.
+std::uint64_t quiet_moment(const Both& both, const std::vector<Recounted>& intervals, std::uint64_t ns) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> busy;
+  for (const DetourView& detour : both.detours) {
+    if (has_intervals(detour)) busy.emplace_back(detour.start_ns, detour.start_ns + detour.duration_ns);
+  }
+  for (const Recounted& one : intervals) busy.emplace_back(both.to_ns(one.start_ticks), both.to_ns(one.end_ticks));
+  std::sort(busy.begin(), busy.end());
+  for (const auto& [start, end] : busy) {
+    if (start >= ns + kQuietNs) return ns + kQuietNs / 2;
+    ns = std::max(ns, end);
+  }
+  FAIL("no quiet moment");
+  return 0;
+}
+
+Window compared(const Both& both, const std::vector<Recounted>& intervals) {
+  return {quiet_moment(both, intervals, both.begun.ns + kSettledNs),
+          quiet_moment(both, intervals, both.ending.ns - kSettledNs)};
+}
+
+using Samples = std::map<std::string, std::vector<std::uint64_t>>;
+
+struct Side {
+  std::map<std::string, std::uint64_t> counts;
+  Samples self_ns;
+  std::map<std::string, std::vector<std::uint64_t>> nested;
+};
+
+std::uint64_t intervals_in(const DetourEntryView& entry) {
+  for (const auto& [key, value] : entry.detail) {
+    if (key == "intervals") return std::stoull(value);
+  }
+  return 1;
+}
+
+// An irq whose action is not the only one of that name carries its number: ftrace tells the name alone.
+std::string source_of(const DetourEntryView& entry) {
+  std::string name = entry.name;
+  const std::size_t colon = name.rfind(':');
+  if (entry.kind == "irq" && colon != std::string::npos) name.resize(colon);
+  return entry.kind + ":" + name;
+}
+
+// A detour of very many sources, whose rarest the feed sums up as "other": what they were is not told.
+bool is_vague(const DetourView& detour) {
+  return std::any_of(detour.entries.begin(), detour.entries.end(), [](const auto& e) { return e.name == "other"; });
+}
+
+bool in_vague_detour(const Both& both, std::uint64_t ns) {
+  return std::any_of(both.detours.begin(), both.detours.end(), [&](const DetourView& detour) {
+    return detour.start_ns <= ns && ns < detour.start_ns + detour.duration_ns && is_vague(detour);
+  });
+}
+
+Side by_noised(const Both& both, const Window& window) {
+  Side side;
+  for (const DetourView& detour : both.detours) {
+    if (detour.start_ns < window.from_ns || detour.start_ns >= window.until_ns) continue;
+    CHECK_FALSE(detour.incomplete);
+    if (is_vague(detour)) continue;
+    for (const DetourEntryView& entry : detour.entries) {
+      if (!is_interval(entry)) continue;
+      side.counts[source_of(entry)] += intervals_in(entry);
+      if (intervals_in(entry) == 1) side.self_ns[source_of(entry)].push_back(entry.self_ns);
+    }
+  }
+  return side;
+}
+
+Side by_ftrace(const Both& both, const std::vector<Recounted>& intervals, const Window& window) {
+  Side side;
+  for (const Recounted& one : intervals) {
+    const std::uint64_t start_ns = both.to_ns(one.start_ticks);
+    if (start_ns < window.from_ns || start_ns >= window.until_ns || in_vague_detour(both, start_ns)) continue;
+    ++side.counts[one.source];
+    side.self_ns[one.source].push_back(both.length_ns(one.end_ticks - one.start_ticks - one.nested_ticks));
+    side.nested[one.source].push_back(one.nested);
+  }
+  return side;
+}
+
+std::uint64_t quantile(std::vector<std::uint64_t> values, std::size_t percent) {
+  const std::size_t at = (values.size() - 1) * percent / 100;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+bool in_succession(const std::string& before, const std::string& after) {
+  if (after == "softirq_entry") return before == "softirq_exit" || before == "local_timer_exit";
+  return before == "hrtimer_expire_exit" && after == "hrtimer_expire_entry";
+}
+
+// What both tracers cost at one end of an interval: no more than what passes between the end of one and the begin of
+// the next where the kernel itself has little to do, and runs both tracers in full. Of each, 90% cost less.
+std::uint64_t cost_ns(const Both& both) {
+  std::vector<std::uint64_t> gaps;
+  for (std::size_t i = 1; i < both.events.size(); ++i) {
+    const TraceEvent& before = both.events[i - 1];
+    const TraceEvent& after = both.events[i];
+    if (after.ticks >= both.begun.ticks && in_succession(before.name, after.name))
+      gaps.push_back(both.length_ns(after.ticks - before.ticks));
+  }
+  REQUIRE(gaps.size() >= 20);
+  return quantile(gaps, 90);
+}
+
+void check_counts(const Side& noised, const Side& ftrace) {
+  for (const auto& [source, count] : ftrace.counts) {
+    const auto seen_too = noised.counts.find(source);
+    INFO(source);
+    CHECK(count == (seen_too == noised.counts.end() ? 0 : seen_too->second));
+  }
+  for (const auto& [source, count] : noised.counts) {
+    INFO(source << " is noised's alone, " << count << " times");
+    CHECK(ftrace.counts.contains(source));
+  }
+}
+
+// A source's self times differ by what the tracers cost at its two ends and at those of what is nested in it, and by
+// the clocks' uncertainty where a detour's edge cuts one short.
+void check_durations(const Both& both, const Side& noised, const Side& ftrace) {
+  const std::uint64_t cost = cost_ns(both);
+  for (const auto& [source, own] : ftrace.self_ns) {
+    const auto other = noised.self_ns.find(source);
+    if (other == noised.self_ns.end() || own.size() < 50 || other->second.size() < own.size() * 9 / 10) continue;
+    const std::uint64_t ends = 2 * (1 + quantile(ftrace.nested.at(source), 90));
+    const std::uint64_t bound = ends * cost + both.report.clock.uncertainty_ns;
+    for (std::size_t percent = 10; percent <= 90; percent += 10) {
+      const std::uint64_t by_ftrace = quantile(own, percent);
+      const std::uint64_t by_noised = quantile(other->second, percent);
+      INFO(source << ", " << own.size() << " times, quantile " << percent << "%: ftrace " << by_ftrace << ", noised "
+                  << by_noised << ", bound of the difference " << bound << " (an end costs " << cost << ")");
+      CHECK(std::max(by_ftrace, by_noised) - std::min(by_ftrace, by_noised) <= bound);
+    }
+  }
+}
+
+void check_all(const std::function<void()>& load) {
+  const Both both = measure_twice(probed_cpu(), load);
+  CHECK(both.report.lost.events == 0);
+  CHECK(both.report.lost.unpaired == 0);
+  CHECK(both.orphans == 0);
+  REQUIRE(both.feed_lost == 0);  // or not every detour could be compared
+  const Recount recounted = recount(both.events, both.loop, both.begun.ticks);
+  for (const std::string& line : recounted.contradictions) FAIL_CHECK("ftrace contradicts itself: " << line);
+  const Window window = compared(both, recounted.intervals);
+  CHECK(std::count_if(both.detours.begin(), both.detours.end(), is_vague) <= 5);
+  const Side noised = by_noised(both, window);
+  const Side ftrace = by_ftrace(both, recounted.intervals, window);
+  REQUIRE(ftrace.counts.contains("vector:local_timer"));
+  check_counts(noised, ftrace);
+  check_durations(both, noised, ftrace);
+}
+
+}  // namespace
+
+TEST_CASE("recount: idle") { check_all({}); }
+
+TEST_CASE("recount: timers on the probed CPU") {
+  const unsigned cpu = probed_cpu();
+  check_all([cpu] { sleep_on(cpu, kMilliseconds - 200); });
+}
+
+TEST_CASE("recount: wakeups from another CPU") {
+  const unsigned cpu = probed_cpu();
+  check_all([cpu] { wake_on(cpu, kMilliseconds - 200); });
+}
+
+TEST_CASE("recount: loopback traffic on the probed CPU") {
+  const unsigned cpu = probed_cpu();
+  check_all([cpu] { talk_over_loopback(cpu, kMilliseconds - 200); });
+}
