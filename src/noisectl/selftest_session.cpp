@@ -149,9 +149,10 @@ Result<Observation> observe(HttpClient& client, const selftest::Mode& mode, cons
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(options.duration_ns));
   if (Status followed = follow(client, child.value(), stop_fd, noise + kPatience, options.cpu, observation); !followed)
     return followed.error();
-  Result<Truth> truth = child.value().truth();
-  if (!truth) return truth.error();
-  observation.truth = std::move(truth.value());
+  if (Result<Truth> truth = child.value().truth(); truth)
+    observation.truth = std::move(truth.value());
+  else
+    observation.truth.unsupported = "this noise could not be made: " + truth.error().what;
   observation.truth.mode = mode.name;
   observation.truth.cpu = options.cpu;
   const Result<StatusView> after = ask_status(client);

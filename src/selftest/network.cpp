@@ -88,7 +88,11 @@ void talk(int socket, unsigned cpu, std::uint64_t period, const Window& window, 
 
 Result<Truth> generate_network(const GeneratorOptions& options) {
   if (const char* failed = own_network(); failed != nullptr) return refused(failed, errno);
-  if (!steer_to(options.cpu)) return refused(kSteering, errno);
+  if (!steer_to(options.cpu)) {
+    // A mask of which nothing is left without the isolated CPUs.
+    if (errno == EINVAL) return unsupported("the kernel steers no packets to an isolated CPU");
+    return refused(kSteering, errno);
+  }
   const Descriptor socket = open_socket();
   if (!socket) return refused("a socket on loopback", errno);
   Truth truth;

@@ -41,7 +41,8 @@ TEST_CASE("blind: a daemon that is stopped for two seconds says so, and blames n
   const QuietCpu quiet(cpu);
   Background daemon({NOISED_BINARY, "--cpus", std::to_string(cpu), "--duration", "5s", "--report", "json", "--socket",
                      "/tmp/noised-blind-" + std::to_string(getpid()) + ".sock"});
-  std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+  REQUIRE(eventually([&] { return daemon.err().find("listening") != std::string::npos; }));  // it measures
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
   daemon.signal(SIGSTOP);
   std::this_thread::sleep_for(std::chrono::milliseconds(2000));
   daemon.signal(SIGCONT);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
@@ -166,9 +167,10 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
   measurement.begin();
   measurement.run(kRunMs, [&] {
     become("chain-struck", other_cpu(cpu));
+    std::atomic<bool> over{false};
     std::jthread sleeper([&] {
       become("chain-sleeper", cpu);
-      for (int time = 0; time < kTimes; ++time) read_one(timer);
+      while (!over) read_one(timer);
     });
     // Armed here each time, so it expires here (a periodic one is armed again where it is read); this thread spins
     // meanwhile, and is the one that the interrupt strikes.
@@ -179,6 +181,9 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
       while (std::chrono::steady_clock::now() < end) {
       }
     }
+    over = true;
+    const itimerspec at_once{{0, 0}, {0, 1}};
+    timerfd_settime(timer.get(), 0, &at_once, nullptr);
   });
   measurement.end();
   const Report report = measurement.report();
