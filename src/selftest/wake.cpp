@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/descriptor.h"
@@ -50,7 +51,7 @@ Result<Truth> generate_wake(const GeneratorOptions& options) {
   truth.how = std::string(kName) + " woken by " + kWaker;
   truth.sources = {{"task", kName}};
   truth.waker = kWaker;
-  const std::uint64_t period = options.period_ns.value_or(kPeriod);
+  const std::uint64_t period = options.period_ns.value_or(std::max(kPeriod, 10 * options.work_ns));
   truth.occurrences.resize(options.duration_ns / period);
   Crew crew;
   crew.add(on_cpu(options, kName),

@@ -9,6 +9,7 @@ import tempfile
 import time
 
 from machine import Daemon, exit_on_signals, fail, online_cpus, output_of, quiet, running, say
+from observer import observer
 
 GAPS = ("hypervisor", "hardware", "overhead", "unexplained")  # kinds of the report that are not intervals
 
@@ -194,13 +195,14 @@ def cpu_time_ns(pid):
 def main():
     build, *arguments = sys.argv[1:]
     as_json = "--json" in arguments
-    names = [name for name in arguments if name != "--json"] or ["loop", "bpf", "pipeline", "daemon"]
+    names = [name for name in arguments if name != "--json"] or ["loop", "bpf", "pipeline", "daemon", "observer"]
     exit_on_signals()
     result = {}
     tables = sys.stdout
     with tempfile.TemporaryDirectory(prefix="noised-bench-") as directory:
         bench = Bench(build, directory)
-        run = {"loop": bench.loop, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone}
+        run = {"loop": bench.loop, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone,
+               "observer": lambda: observer(build, bench.cpu, directory)}
         sys.stdout = sys.stderr if as_json else tables
         for name in dict.fromkeys(names):
             say(f"measuring {name}")

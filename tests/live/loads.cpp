@@ -115,35 +115,6 @@ void wake_on(unsigned cpu, std::uint64_t milliseconds) {
   turn.notify_all();
 }
 
-std::uint64_t switch_ns() {
-  constexpr int kRounds = 100;
-  std::array<int, 2> there{};
-  std::array<int, 2> back{};
-  if (pipe(there.data()) != 0 || pipe(back.data()) != 0) return 0;
-  const std::array<Descriptor, 4> ends{Descriptor(there[0]), Descriptor(there[1]), Descriptor(back[0]),
-                                       Descriptor(back[1])};
-  const auto cpu = static_cast<unsigned>(sched_getcpu());
-  std::vector<std::uint64_t> rounds;
-  std::jthread echo([&, cpu] {
-    move_to(cpu);
-    char byte = 0;
-    for (int round = 0; round < kRounds && read(there[0], &byte, 1) == 1; ++round) {
-      if (write(back[1], &byte, 1) != 1) return;
-    }
-  });
-  std::jthread([&, cpu] {
-    move_to(cpu);
-    char byte = 0;
-    for (int round = 0; round < kRounds; ++round) {
-      const auto start = Clock::now();
-      if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1) return;
-      rounds.push_back(static_cast<std::uint64_t>((Clock::now() - start).count()));
-    }
-  }).join();
-  std::ranges::sort(rounds);
-  return rounds.empty() ? 0 : rounds[rounds.size() / 2] / 2;
-}
-
 Faults fault_pages(unsigned cpu, std::uint64_t milliseconds) {
   constexpr std::size_t kPage = 4096;
   constexpr std::size_t kBytes = 512 * kPage;

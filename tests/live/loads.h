@@ -25,10 +25,6 @@ std::jthread keep_sleeping_on(unsigned cpu);
 /// Wakes a sleeping thread on `cpu` from elsewhere: reschedule or single function call interrupts.
 void wake_on(unsigned cpu, std::uint64_t milliseconds);
 
-/// How long this machine takes from one thread to another on one CPU: the median of a hundred turns by pipes. 1 to 5 us
-/// on hardware, 100 us and more where it is emulated.
-std::uint64_t switch_ns();
-
 /// What a thread counted of its own faults; others may have come while it began and ended.
 struct Faults {
   std::uint64_t least = 0;
