@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fixed amount of work, again and again, on a CPU that a timer interrupts 1000 times a second.
+// Work in steps of a fixed size, on a CPU that a timer interrupts 1000 times a second: what is taken from it.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -16,23 +16,61 @@
 #include <vector>
 
 #include "base/monotonic.h"
+#include "base/tsc.h"
 
 using namespace noised;
 
 namespace {
 
 constexpr std::uint64_t kPeriodNs = 1'000'000;
-constexpr std::uint64_t kSteps = 5'000'000;  // 10 ms or so: ten interrupts, and short beside what a host takes
-constexpr std::size_t kChunks = 40;
+constexpr double kWarmUpNs = 100e6;
+constexpr double kDurationNs = 500e6;
+// A step of the work that takes longer than this was interrupted by the timer: with a wakeup, it takes 20 to 60 us.
+constexpr double kInterruptedNs = 5'000;
 
-// Nothing but registers, so that what it takes longer is time that was taken from it.
-std::uint64_t work() {
-  std::uint64_t state = 1;
-  for (std::uint64_t i = 0; i < kSteps; ++i) {
+// A step of the work, in nothing but registers, so that what it takes longer is time that was taken from it.
+std::uint64_t step(std::uint64_t state) {
+  for (int i = 0; i < 16; ++i) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     asm volatile("" : "+r"(state));
   }
   return state;
+}
+
+// What each interrupted step took, in ticks.
+std::vector<std::uint64_t> work(double ticks_per_ns, double for_ns) {
+  const auto interrupted = static_cast<std::uint64_t>(kInterruptedNs * ticks_per_ns);
+  const auto duration = static_cast<std::uint64_t>(for_ns * ticks_per_ns);
+  std::vector<std::uint64_t> taken;
+  taken.reserve(100'000);
+  const std::uint64_t begin = read_tsc();
+  std::uint64_t state = begin;
+  for (std::uint64_t before = begin; before - begin < duration;) {
+    state = step(state);
+    const std::uint64_t now = read_tsc();
+    if (now - before >= interrupted && taken.size() < taken.capacity()) taken.push_back(now - before);
+    before = now;
+  }
+  return taken;
+}
+
+// The mean of the middle half: what a host takes by the way, up to milliseconds, is in the upper quarter.
+double middle(std::vector<std::uint64_t> values) {
+  std::ranges::sort(values);
+  const std::size_t quarter = values.size() / 4;
+  const std::size_t count = values.size() - 2 * quarter;
+  double sum = 0;
+  for (std::size_t i = quarter; i < quarter + count; ++i) sum += static_cast<double>(values[i]);
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+double ticks_per_ns() {
+  const std::uint64_t ticks = read_tsc();
+  const std::uint64_t ns = monotonic_ns();
+  while (monotonic_ns() - ns < 50'000'000) {
+  }
+  const std::uint64_t later = read_tsc();
+  return static_cast<double>(later - ticks) / static_cast<double>(monotonic_ns() - ns);
 }
 
 bool settle(unsigned cpu, int priority) {
@@ -75,27 +113,23 @@ std::uint64_t timer_interrupts(unsigned cpu) {
 
 }  // namespace
 
-// CPU: where. Prints as JSON what the chunks of work took, and how often the timer struck.
+// CPU: where. Prints as JSON what an interrupt takes from the work, and how many the kernel counted.
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const auto cpu = static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10));
   if (!settle(cpu, 0)) return 1;
   prctl(PR_SET_TIMERSLACK, 1);
+  const double rate = ticks_per_ns();
   std::atomic<bool> over{false};
   std::jthread timer([&] { interrupt(cpu, over); });
-  (void)work();
-  std::vector<std::uint64_t> took;
+  (void)work(rate, kWarmUpNs);
   const std::uint64_t interrupts = timer_interrupts(cpu);
   const std::uint64_t begin_ns = monotonic_ns();
-  while (took.size() < kChunks) {
-    const std::uint64_t start_ns = monotonic_ns();
-    (void)work();
-    took.push_back(monotonic_ns() - start_ns);
-  }
+  const std::vector<std::uint64_t> taken = work(rate, kDurationNs);
   const auto seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
   const auto struck = static_cast<double>(timer_interrupts(cpu) - interrupts);
   over = true;
   timer.join();
-  std::ranges::sort(took);
-  fmt::print("{{\"median_ns\": {}, \"timer_interrupts_per_second\": {:.0f}}}\n", took[kChunks / 2], struck / seconds);
+  fmt::print("{{\"taken_ns\": {:.1f}, \"timer_interrupts_per_second\": {:.0f}}}\n", middle(taken) / rate,
+             struck / seconds);
 }
