@@ -46,10 +46,12 @@ std::string mask_of(unsigned cpu) {
   return mask;
 }
 
-bool steer_to(unsigned cpu) {
+// 0, or the error's number.
+int steer_to(unsigned cpu) {
   const Descriptor file(open(kSteering, O_WRONLY | O_CLOEXEC));
+  if (!file) return errno;
   const std::string mask = mask_of(cpu);
-  return file && write(file.get(), mask.data(), mask.size()) == static_cast<ssize_t>(mask.size());
+  return write(file.get(), mask.data(), mask.size()) == static_cast<ssize_t>(mask.size()) ? 0 : errno;
 }
 
 // A socket that sends to itself.
@@ -88,10 +90,10 @@ void talk(int socket, unsigned cpu, std::uint64_t period, const Window& window, 
 
 Result<Truth> generate_network(const GeneratorOptions& options) {
   if (const char* failed = own_network(); failed != nullptr) return refused(failed, errno);
-  if (!steer_to(options.cpu)) {
+  if (const int error = steer_to(options.cpu); error != 0) {
     // A mask of which nothing is left without the isolated CPUs.
-    if (errno == EINVAL) return unsupported("the kernel steers no packets to an isolated CPU");
-    return refused(kSteering, errno);
+    if (error == EINVAL) return unsupported("the kernel steers no packets to an isolated CPU");
+    return refused(kSteering, error);
   }
   const Descriptor socket = open_socket();
   if (!socket) return refused("a socket on loopback", errno);
