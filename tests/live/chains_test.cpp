@@ -226,14 +226,15 @@ TEST_CASE("chains: an IPI storm names its sender and its function") {
     unmap_shared_memory(kRunMs - 300);
   });
   measurement.end();
-  (void)measurement.report();
+  const Report report = measurement.report();
   auto interrupts = entries_of(measurement, "vector", "call_function_single");
   for (const auto& entry : entries_of(measurement, "vector", "call_function")) interrupts.push_back(entry);
   const std::size_t sent = count_with(interrupts, "sender", "chain-sender");
   INFO(interrupts.size() << " interrupts, " << sent << " sent by the storm\n" << summary(interrupts));
   CHECK(sent >= 100);
-  // Nothing else runs that could send: what has no sender at all was not matched.
-  CHECK(count_with(interrupts, "sender_cpu", "") == 0);
+  // Nothing else runs that could send: what has no sender at all was not matched. After a loss nothing is, that was
+  // under way then.
+  if (report.lost.by.empty()) CHECK(count_with(interrupts, "sender_cpu", "") == 0);
   for (const DetourEntryView& entry : interrupts) {
     if (detail(entry, "sender") != "chain-sender") continue;
     CHECK(detail(entry, "sender_cpu") == std::to_string(other_cpu(cpu)));
@@ -303,5 +304,7 @@ TEST_CASE("chains: a timer names its callback") {
   const Report report = measurement.report();
   INFO(waits << " waits");
   CHECK(waits >= 20);
-  CHECK(seen(report, "timer", "process_timeout").count >= waits);
+  const std::uint64_t expired = seen(report, "timer", "process_timeout").count;
+  if (expired == 0 && !has_tick(cpu)) SKIP("this kernel runs the timers of a nohz_full CPU elsewhere");
+  CHECK(expired >= waits);
 }

@@ -86,8 +86,9 @@ std::uint64_t quiet_moment(const Both& both, const std::vector<Recounted>& inter
     if (start >= ns + kQuietNs) return ns + kQuietNs / 2;
     ns = std::max(ns, end);
   }
-  FAIL("no quiet moment");
-  return 0;
+  INFO("no quiet moment");
+  REQUIRE(ns + kQuietNs < both.ending.ns);  // nothing more came
+  return ns + kQuietNs / 2;
 }
 
 Window compared(const Both& both, const std::vector<Recounted>& intervals) {
@@ -196,10 +197,10 @@ void check_counts(const Side& noised, const Side& ftrace) {
 // A source's self times differ by what the tracers cost at its two ends and at those of what is nested in it, and by
 // the clocks' uncertainty where a detour's edge cuts one short.
 void check_durations(const Both& both, const Side& noised, const Side& ftrace) {
-  const std::uint64_t cost = cost_ns(both);
   for (const auto& [source, own] : ftrace.self_ns) {
     const auto other = noised.self_ns.find(source);
     if (other == noised.self_ns.end() || own.size() < 50 || other->second.size() < own.size() * 9 / 10) continue;
+    const std::uint64_t cost = cost_ns(both);
     const std::uint64_t ends = 2 * (1 + quantile(ftrace.nested.at(source), 90));
     const std::uint64_t bound = ends * cost + both.report.clock.uncertainty_ns;
     for (std::size_t percent = 10; percent <= 90; percent += 10) {
@@ -224,7 +225,7 @@ void check_all(const std::function<void()>& load) {
   CHECK(std::count_if(both.detours.begin(), both.detours.end(), is_vague) <= 5);
   const Side noised = by_noised(both, window);
   const Side ftrace = by_ftrace(both, recounted.intervals, window);
-  REQUIRE(ftrace.counts.contains("vector:local_timer"));
+  if (has_tick(probed_cpu())) REQUIRE(ftrace.counts.contains("vector:local_timer"));
   check_counts(noised, ftrace);
   check_durations(both, noised, ftrace);
 }
