@@ -39,7 +39,7 @@ constexpr std::uint64_t kShortest = 500'000'000;  // fewer occurrences say littl
 // A daemon that has just started has not yet seen who woke the tasks that sleep.
 constexpr std::uint64_t kSettled = 2'000'000'000;
 // An activation lasts as long as so many switches, so that the two around it, of which kernel and noised take different
-// parts for the task's own, are below 1%. Here 2 ms are enough; where machines are emulated they are not.
+// parts for the task's own, are below 1%. Here 5 ms are enough; where machines are emulated they are not.
 constexpr std::uint64_t kSwitches = 200;
 
 Result<std::vector<const Mode*>> choose_modes(const std::vector<std::string>& only) {

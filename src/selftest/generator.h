@@ -20,8 +20,9 @@ struct GeneratorOptions {
   std::vector<unsigned> others;               ///< where everything else of the generator runs; at least one CPU
   std::uint64_t duration_ns = 3'000'000'000;  ///< of the noise; preparing and ending add 100 ms or so
   std::optional<std::uint64_t> period_ns;     ///< between two occurrences; each mode has its own default
-  std::uint64_t work_ns = 2'000'000;          ///< task, wake: CPU time of an activation; being switched to and from,
-                                              ///< which is not in it, must not matter: 10 to 25 us here
+  std::uint64_t work_ns = 5'000'000;          ///< task, wake: CPU time of an activation; the ways to it and from it, of
+                                              ///< which kernel and noised see different parts, must not matter: these
+                                              ///< parts were 10 to 45 us here
   unsigned count = 1;                         ///< task: so many tasks
   std::uint64_t offset_ns = 0;                ///< task: between the phases of two of them
   bool fifo = true;                           ///< policy of threads on the CPU: SCHED_FIFO, or SCHED_OTHER

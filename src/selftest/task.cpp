@@ -25,7 +25,7 @@ void run(Task& task, const Window& window) {
   const unsigned pid = thread_id();
   std::size_t done = 0;
   std::uint64_t woke_cpu_ns = 0;
-  for (std::uint64_t next = window.start_ns + task.phase_ns; next < window.end_ns && done < task.activations.size();
+  for (std::uint64_t next = window.start_ns + task.phase_ns; next < window.end_ns && done + 1 < task.activations.size();
        next += task.period_ns) {
     const bool slept = monotonic_ns() < next;
     sleep_until(next);
@@ -36,9 +36,17 @@ void run(Task& task, const Window& window) {
     activation.source = task.source;
     activation.pid = pid;
   }
-  task.activations.resize(done);
+  const bool slept = monotonic_ns() < window.end_ns;
   sleep_until(window.end_ns);
   charge(woke_cpu_ns, done == 0 ? nullptr : &task.activations[done - 1]);
+  if (slept) {  // which wakes it up once more
+    Occurrence& last = task.activations[done++];
+    last.start_ns = last.end_ns = monotonic_ns();
+    last.slept = true;
+    last.source = task.source;
+    last.pid = pid;
+  }
+  task.activations.resize(done);
 }
 
 }  // namespace
@@ -58,7 +66,7 @@ Result<Truth> generate_task(const GeneratorOptions& options) {
     truth.sources.push_back({"task", name});
     // Allocated and touched now, so that no page fault of its own disturbs the CPU later.
     Task& task = tasks.emplace_back(Task{options.offset_ns * i, period, options.work_ns, i, {}});
-    task.activations.resize(options.duration_ns / period + 1);
+    task.activations.resize(options.duration_ns / period + 2);
     crew.add(on_cpu(options, name), [&task](const Window& window) { run(task, window); });
   }
   const Result<Window> window = crew.run(options.duration_ns);

@@ -25,7 +25,7 @@ inline Occurrence work_for(std::uint64_t work_ns) {
 
 /// To be called when the thread has just woken up: what the kernel charged it with since it woke up before is its
 /// previous activation, the ways into the sleep and out of it included, as in an interval of noised's. (The kernel
-/// counts from the wakeup, here 10 us before the switch; without the ways, 30 us of 2 ms would be missing.)
+/// counts from the wakeup, here 10 us before the switch; without the ways, 30 us of it would be missing.)
 inline void charge(std::uint64_t& woke_cpu_ns, Occurrence* previous) {
   const std::uint64_t now = thread_cpu_ns();
   if (previous != nullptr) previous->charged_ns = now - woke_cpu_ns;

@@ -56,11 +56,11 @@ Noise make_noise(const Arguments& arguments) {
 TEST_CASE("noise: a task works as long as it should, and says so") {
   const Noise noise = make_noise({"task", "--work", "1ms", "--period", "10ms", "--count", "2", "--offset", "3ms"});
   CHECK(noise.truth.sources.size() == 2);
-  CHECK(noise.truth.occurrences.size() == 100);
-  for (const Occurrence& each : noise.truth.occurrences) {
-    CHECK(each.cpu_ns >= 1'000'000);
-    CHECK(each.pid != 0);
-  }
+  // Each of the two wakes up once more at the end, unless it is late.
+  CHECK(std::ranges::count_if(noise.truth.occurrences, [](const auto& each) { return each.cpu_ns >= 1'000'000; }) ==
+        100);
+  CHECK(noise.truth.occurrences.size() <= 102);
+  for (const Occurrence& each : noise.truth.occurrences) CHECK(each.pid != 0);
 }
 
 TEST_CASE("noise: function calls are as many as the kernel counts") {
