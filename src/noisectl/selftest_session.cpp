@@ -149,10 +149,12 @@ Result<Observation> observe(HttpClient& client, const selftest::Mode& mode, cons
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(options.duration_ns));
   if (Status followed = follow(client, child.value(), stop_fd, noise + kPatience, options.cpu, observation); !followed)
     return followed.error();
-  if (Result<Truth> truth = child.value().truth(); truth)
-    observation.truth = std::move(truth.value());
-  else
-    observation.truth.unsupported = "this noise could not be made: " + truth.error().what;
+  Result<Truth> truth = child.value().truth();
+  if (!truth) {
+    observation.not_made = truth.error().what;
+    return observation;
+  }
+  observation.truth = std::move(truth.value());
   observation.truth.mode = mode.name;
   observation.truth.cpu = options.cpu;
   const Result<StatusView> after = ask_status(client);

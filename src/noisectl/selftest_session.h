@@ -2,6 +2,7 @@
 // One mode of a self-test: noise on a CPU, and all that the daemon shows of that CPU meanwhile.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <noised/result.h>
@@ -21,6 +22,7 @@ struct Observation {
   selftest::Truth truth;
   std::vector<DetourView> detours;  ///< of the CPU, from before the noise to after it
   selftest::Losses losses;
+  std::string not_made;  ///< why the generator failed; there is no truth then
 };
 
 /// Runs a generator while following the daemon's detours, until all of the noise was shown. Ends with an error when

@@ -12,7 +12,8 @@ import time
 from machine import output_of, quiet, running, say
 
 ROUNDS = int(os.environ.get("NOISED_BENCH_ROUNDS", "20"))
-# perf and bpftrace do not tell when they have attached everything; each was seen to take a third of this.
+# perf and bpftrace do not tell when they have attached everything. How long they take was not measured: a peer that takes
+# longer than this and the 150 ms before bench_work counts is shown as cheaper than it is.
 SETTLE_S = 1.0
 
 
@@ -136,7 +137,7 @@ def measure(build, cpu, directory):
 def observer(build, cpu, directory):
     added, rate, events = measure(build, cpu, directory)
     print(f"observer: added to what a timer that wakes a task takes from work on CPU {cpu}, {rate:.0f} interrupts a second;"
-          f"\n  {events} tracepoints, {ROUNDS} interleaved rounds, median and its 95% interval")
+          f"\n  {events} tracepoints (noised: also the two of irq_work), {ROUNDS} interleaved rounds, median and its 95% interval")
     shares = {}
     for name, values in added.items():
         ns, low, high = median_interval(values)
