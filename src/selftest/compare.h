@@ -29,6 +29,7 @@ struct Row {
   std::uint64_t in_doubt = 0;  ///< where noised itself says that it lost something, or the host took the CPU
   std::uint64_t timed = 0;     ///< activations whose time was compared
   std::optional<double> time_error;  ///< their total by noised over their total by the kernel's account, less 1
+  double time_uncertainty = 0;       ///< of that: the kernel's account may begin before the task has the CPU
   Verdict verdict = Verdict::fail;
   std::string reason;  ///< why it did not pass
 };
@@ -47,7 +48,7 @@ struct Losses {
 // What a row needs to pass.
 inline constexpr double kLeastRecall = 0.999;    ///< found of found + missed
 inline constexpr double kLeastPrecision = 0.99;  ///< of all that noised showed under the name
-inline constexpr double kLargestTimeError = 0.02;
+inline constexpr double kLargestTimeError = 0.02;  ///< and of its uncertainty
 /// Where more than a tenth is in doubt, the rest proves too little.
 inline constexpr double kLeastJudged = 0.9;
 /// An activation is compared by time when the wall clock ran at most this much further than the CPU clock of its

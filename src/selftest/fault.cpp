@@ -68,7 +68,7 @@ Result<Truth> generate_fault(const GeneratorOptions& options) {
   truth.how = "touching " + std::to_string(kPages) + " pages given back before, counted by getrusage";
   truth.sources = {{"page_fault", "user"}};
   truth.inside = kName;
-  const std::uint64_t period = options.period_ns.value_or(kPeriod);
+  const std::uint64_t period = options.period(kPeriod);
   truth.occurrences.resize(options.duration_ns / period + 1);
   Crew crew;
   crew.add(on_cpu(options, kName),

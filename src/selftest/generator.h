@@ -23,11 +23,15 @@ struct GeneratorOptions {
   std::uint64_t work_ns = 5'000'000;          ///< task, wake: CPU time of an activation; the ways to it and from it, of
                                               ///< which kernel and noised see different parts, must not matter: these
                                               ///< parts were 10 to 45 us here
+  unsigned slower = 1;                        ///< default periods are so many times longer; for slow machines
   unsigned count = 1;                         ///< task: so many tasks
   std::uint64_t offset_ns = 0;                ///< task: between the phases of two of them
   bool fifo = true;                           ///< policy of threads on the CPU: SCHED_FIFO, or SCHED_OTHER
   int priority = 50;                          ///< of SCHED_FIFO
   std::string name;                           ///< task: what it is called; empty: "noised-task"
+
+  /// Nanoseconds between two occurrences, of a mode whose usual period this is.
+  [[nodiscard]] std::uint64_t period(std::uint64_t usual_ns) const { return period_ns.value_or(slower * usual_ns); }
 };
 
 struct Mode {

@@ -39,7 +39,7 @@ Result<Truth> generate_ipi(const GeneratorOptions& options) {
   truth.how = "a performance event of the CPU switched on and off";
   truth.sources = {{"csd", "remote_function"}};
   truth.fallback = {{"vector", "call_function_single"}, {"vector", "call_function"}};
-  const std::uint64_t period = options.period_ns.value_or(kPeriod);
+  const std::uint64_t period = options.period(kPeriod);
   truth.occurrences.reserve(options.duration_ns / period + 1);
   int error = 0;
   Crew crew;

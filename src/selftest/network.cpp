@@ -100,7 +100,7 @@ Result<Truth> generate_network(const GeneratorOptions& options) {
   Truth truth;
   truth.how = "loopback in a network namespace, steered to the CPU (RPS)";
   truth.sources = {{"softirq", "NET_RX"}};
-  const std::uint64_t period = options.period_ns.value_or(kPeriod);
+  const std::uint64_t period = options.period(kPeriod);
   truth.occurrences.reserve(options.duration_ns / period + 1);
   Crew crew;
   crew.add(elsewhere(options, "noised-network"),

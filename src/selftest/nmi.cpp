@@ -29,7 +29,7 @@ Result<Truth> generate_nmi(const GeneratorOptions& options) {
   int error = 0;
   Crew crew;
   crew.add(elsewhere(options, "noised-nmi"), [&](const Window& window) {
-    const std::uint64_t period = options.period_ns.value_or(kPeriod);
+    const std::uint64_t period = options.period(kPeriod);
     for (std::uint64_t next = window.start_ns; next < window.end_ns && error == 0; next += period) {
       sleep_until(next);
       Occurrence request;

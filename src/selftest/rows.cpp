@@ -40,10 +40,14 @@ Json row_json(const Row& row) {
             {"in_doubt", row.in_doubt},
             {"timed", row.timed},
             {"time_error_percent", Json()},
+            {"time_uncertainty_percent", Json()},
             {"verdict", verdict_text(row.verdict)},
             {"reason", Json()}};
   if (row.shared) json["misattributed"] = Json();
-  if (row.time_error) json["time_error_percent"] = *row.time_error * 100;
+  if (row.time_error) {
+    json["time_error_percent"] = *row.time_error * 100;
+    json["time_uncertainty_percent"] = row.time_uncertainty * 100;
+  }
   if (!row.reason.empty()) json["reason"] = row.reason;
   return json;
 }
@@ -73,7 +77,8 @@ std::string rows_to_text(const std::vector<Row>& rows) {
     for (const std::uint64_t count : {row.injected, row.found, row.missed, row.misattributed, row.in_doubt})
       cells.push_back(row.verdict == Verdict::unsupported ? "-" : std::to_string(count));
     if (row.shared) cells[5] = "-";
-    cells.push_back(row.time_error ? fmt::format("{:+.2f}%", *row.time_error * 100) : "-");
+    cells.push_back(row.time_error ? fmt::format("{:+.2f}% ± {:.2f}%", *row.time_error * 100, row.time_uncertainty * 100)
+                                   : "-");
     cells.push_back(row.reason.empty() ? verdict : verdict + ": " + views::printable(row.reason));
     table.add(std::move(cells));
   }

@@ -52,7 +52,7 @@ void run(Task& task, const Window& window) {
 }  // namespace
 
 Result<Truth> generate_task(const GeneratorOptions& options) {
-  const std::uint64_t period = options.period_ns.value_or(std::max(kPeriod, 10 * options.work_ns));
+  const std::uint64_t period = options.period_ns.value_or(std::max(kPeriod, 5 * options.work_ns));
   const std::string base = options.name.empty() ? "noised-task" : options.name;
   Truth truth;
   truth.shape = Shape::activations;

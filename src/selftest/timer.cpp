@@ -34,7 +34,7 @@ void wait_again_and_again(int socket, const Window& window, std::vector<Occurren
 }  // namespace
 
 Result<Truth> generate_timer(const GeneratorOptions& options) {
-  const std::uint64_t period = options.period_ns.value_or(kPeriod);
+  const std::uint64_t period = options.period(kPeriod);
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return refused("socket", errno);
   const timeval limit{static_cast<time_t>(period / 1'000'000'000),

@@ -25,7 +25,7 @@ Result<Truth> generate_work(const GeneratorOptions& options) {
   Truth truth;
   truth.how = std::string("writing ") + kPath;
   truth.sources = {{"work", "refresh_vm_stats"}};
-  const std::uint64_t period = options.period_ns.value_or(kPeriod);
+  const std::uint64_t period = options.period(kPeriod);
   truth.occurrences.reserve(options.duration_ns / period + 1);
   int error = 0;
   Crew crew;

@@ -69,7 +69,9 @@ std::string_view Services::of_process(std::uint32_t pid, std::uint64_t now_ns) {
   Process& process = processes_[pid];
   if (process.read_ns != 0 && now_ns - process.read_ns < kProcessAgeNs) return process.path;
   std::ifstream file(std::filesystem::path(proc_) / std::to_string(pid) / "cgroup");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // All of it, and without an exception: a process that ends between opening and reading fails the reading (ESRCH).
+  std::string text;
+  std::getline(file, text, '\0');
   process.read_ns = now_ns;
   process.path = parse_cgroup(text).value_or("");
   if (process.path == "/") process.path.clear();

@@ -16,7 +16,7 @@
 #include "loads.h"
 #include "measurement.h"
 #include "report_checks.h"
-#include "selftest/switch_cost.h"
+#include "switch_cost.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -105,7 +105,7 @@ std::vector<Json> detours_in(const std::string& text) {
 // That a follower is at most half a second behind is asked of machines that can: where one is emulated, daemon and
 // clients together show 500 detours a second, and more than that happen.
 void need_to_keep_up() {
-  if (const std::uint64_t cost = selftest::switch_cost_ns(); cost > 20'000)
+  if (const std::uint64_t cost = switch_cost_ns(); cost > 20'000)
     SKIP("this machine is too slow to show detours as they happen: a switch takes " << cost / 1000 << " us");
 }
 

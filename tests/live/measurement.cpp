@@ -29,14 +29,6 @@ constexpr std::size_t kFeedSize = 16'384;
 constexpr std::uint64_t kThresholdNs = 200;
 constexpr std::uint64_t kEmulatedThresholdNs = 5'000;
 
-// Whether QEMU runs this machine without the help of hardware: the signature of its hypervisor leaf says so.
-bool is_emulated() {
-  unsigned highest = 0;
-  std::array<unsigned, 3> name{};
-  __cpuid(0x40000000, highest, name[0], name[1], name[2]);
-  return std::memcmp(name.data(), "TCGTCGTCGTCG", sizeof(name)) == 0;
-}
-
 std::vector<unsigned> all_but(unsigned cpu) {
   std::vector<unsigned> others;
   for (const unsigned online : online_cpus().value()) {
@@ -46,6 +38,14 @@ std::vector<unsigned> all_but(unsigned cpu) {
 }
 
 }  // namespace
+
+// The signature of the hypervisor leaf says so.
+bool is_emulated() {
+  unsigned highest = 0;
+  std::array<unsigned, 3> name{};
+  __cpuid(0x40000000, highest, name[0], name[1], name[2]);
+  return std::memcmp(name.data(), "TCGTCGTCGTCG", sizeof(name)) == 0;
+}
 
 unsigned probed_cpu() {
   if (geteuid() != 0) SKIP("loading BPF programs needs root");

@@ -21,6 +21,9 @@ namespace noised::live {
 /// this process may not load BPF programs.
 unsigned probed_cpu();
 
+/// Whether QEMU runs this machine without the help of hardware, everything some thirty times more slowly.
+bool is_emulated();
+
 /// False for a nohz_full CPU: it has no timer interrupts while the loop alone runs there, and often no interval at all.
 bool has_tick(unsigned cpu);
 

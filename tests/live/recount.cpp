@@ -44,7 +44,8 @@ std::string between(const std::string& text, std::string_view after, std::string
 
 class Stack {
  public:
-  Stack(int loop, std::uint64_t from_ticks) : loop_(loop), from_ticks_(from_ticks) {}
+  Stack(int loop, std::uint64_t from_ticks, std::uint64_t settled_ticks)
+      : loop_(loop), from_ticks_(from_ticks), settled_ticks_(settled_ticks) {}
 
   void take(const TraceEvent& event) {
     if (event.ticks >= from_ticks_ && !begun_) {  // the loop runs; the switch to it may have been from before the trace
@@ -126,12 +127,13 @@ class Stack {
   }
 
   void contradict(const TraceEvent& event) {
-    if (event.ticks >= from_ticks_)
+    if (event.ticks >= settled_ticks_)
       result_.contradictions.push_back(event.name + ": " + event.text + ", after " + last_switch_);
   }
 
   int loop_;
   std::uint64_t from_ticks_;
+  std::uint64_t settled_ticks_;
   bool begun_ = false;
   std::vector<Open> open_;
   std::optional<Open> task_;  // name: its pid
@@ -155,8 +157,9 @@ std::vector<std::string> recounted_events() {
   return events;
 }
 
-Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks) {
-  Stack stack(loop, from_ticks);
+Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks,
+                std::uint64_t settled_ticks) {
+  Stack stack(loop, from_ticks, settled_ticks);
   for (const TraceEvent& event : events) stack.take(event);
   return stack.take_result();
 }

@@ -5,51 +5,20 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string>
 
-#include "../unit/base_temporary_directory.h"
-#include "base/cpus.h"
-#include "command.h"
-#include "measurement.h"
-#include "noisectl/selftest_session.h"
+#include "daemon.h"
 #include "report_checks.h"
 #include "selftest/child.h"
 
 using namespace noised;
 using namespace noised::live;
-using noised::test::TemporaryDirectory;
 using selftest::Row;
 using selftest::Verdict;
 
 namespace {
 
-// A daemon on a quiet CPU. The threshold is above the shortest strikes of the host: at 24,000 a second they fill the
-// feed of recent detours, and what is not shown cannot be judged. All noise made here is longer.
-class Daemon {
- public:
-  Daemon() : cpu_(probed_cpu()), quiet_(cpu_), socket_(directory_.path("socket")) {
-    std::ofstream(directory_.path("noised.conf")) << "[probe]\nthreshold = \"1us\"\n";
-    process_.emplace(Arguments{NOISED_BINARY, "--config", directory_.path("noised.conf"), "--socket", socket_, "--cpus",
-                               std::to_string(cpu_), "--log-level", "error"});
-    REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));
-  }
-
-  [[nodiscard]] Arguments command(const Arguments& arguments) const {
-    Arguments all{NOISECTL_BINARY, "--socket", socket_};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    return all;
-  }
-  [[nodiscard]] unsigned cpu() const { return cpu_; }
-  [[nodiscard]] const std::string& socket() const { return socket_; }
-
- private:
-  TemporaryDirectory directory_;
-  unsigned cpu_;
-  QuietCpu quiet_;
-  std::string socket_;
-  std::optional<Background> process_;
-};
+constexpr std::uint64_t kNoiseNs = 2'000'000'000;
 
 CommandOptions patiently() {
   CommandOptions options;
@@ -66,20 +35,6 @@ bool generator_runs() {
     if (name == selftest::kChildName) return true;
   }
   return false;
-}
-
-client::Observation observe(const Daemon& daemon, const char* mode) {
-  selftest::GeneratorOptions options;
-  options.cpu = daemon.cpu();
-  options.duration_ns = 2'000'000'000;
-  for (const unsigned cpu : online_cpus().value()) {
-    if (cpu != daemon.cpu()) options.others.push_back(cpu);
-  }
-  Result<client::HttpClient> http = client::HttpClient::create(daemon.socket());
-  REQUIRE(http.ok());
-  Result<client::Observation> seen = client::observe(http.value(), *selftest::find_mode(mode), options, -1);
-  if (!seen) FAIL(seen.error().line());
-  return std::move(seen.value());
 }
 
 Row compare(const client::Observation& seen) { return selftest::compare(seen.truth, seen.detours, seen.losses); }
@@ -109,7 +64,7 @@ TEST_CASE("selftest: the daemon finds what was done to the CPU") {
 
 TEST_CASE("selftest: a truth that lies about a task fails") {
   const Daemon daemon;
-  const client::Observation seen = observe(daemon, "task");
+  const client::Observation seen = daemon.observe("task", kNoiseNs);
   CHECK(compare(seen).verdict == Verdict::pass);
   client::Observation more = seen;  // one activation more than there was
   more.truth.occurrences.push_back(more.truth.occurrences.front());
@@ -130,7 +85,7 @@ TEST_CASE("selftest: a truth that lies about a task fails") {
 
 TEST_CASE("selftest: a truth that lies about function calls fails") {
   const Daemon daemon;
-  const client::Observation seen = observe(daemon, "ipi");
+  const client::Observation seen = daemon.observe("ipi", kNoiseNs);
   CHECK(compare(seen).verdict == Verdict::pass);
   client::Observation later = seen;
   for (auto& each : later.truth.occurrences) {

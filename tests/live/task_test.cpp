@@ -15,7 +15,7 @@
 #include "base/monotonic.h"
 #include "loads.h"
 #include "measurement.h"
-#include "selftest/switch_cost.h"
+#include "switch_cost.h"
 #include "views/views.h"
 
 using namespace noised;
@@ -147,7 +147,7 @@ TEST_CASE("tasks: one that runs 2 ms every 20 ms is named, counted and timed wit
   CHECK(found <= truth.activations.size());
   CHECK(found + measurement.feed_lost() >= truth.activations.size());
   // The switches around an activation are the task's by the kernel's clock, but not by its own.
-  if (const std::uint64_t cost = selftest::switch_cost_ns(); cost > 20'000) {
+  if (const std::uint64_t cost = switch_cost_ns(); cost > 20'000) {
     SKIP("named and counted, but not timed: a switch takes " << cost / 1000
                                                              << " us here, two of them more than 2% of 2 ms");
   }

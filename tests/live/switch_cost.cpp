@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A byte, to and fro.
-#include "selftest/switch_cost.h"
+#include "switch_cost.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "base/descriptor.h"
 #include "base/monotonic.h"
 
-namespace noised::selftest {
+namespace noised::live {
 
 std::uint64_t switch_cost_ns() {
   constexpr int kRounds = 100;
@@ -46,4 +46,4 @@ std::uint64_t switch_cost_ns() {
   return rounds.empty() ? 0 : rounds[rounds.size() / 2] / 2;
 }
 
-}  // namespace noised::selftest
+}  // namespace noised::live
