@@ -38,9 +38,9 @@ constexpr std::uint64_t kAround = 500'000'000;
 constexpr std::uint64_t kShortest = 500'000'000;  // fewer occurrences say little about 99.9%
 // A daemon that has just started has not yet seen who woke the tasks that sleep.
 constexpr std::uint64_t kSettled = 2'000'000'000;
-// An activation lasts as long as so many ways to it and from it, of which kernel and noised see different parts, so that
-// its time is known within 1% even where the ways of a task cost twice as much. Here 5 ms are enough; where machines are
-// emulated they are not.
+// An activation lasts as long as so many ways to it and from it, of which kernel and noised see different parts, so
+// that its time is known within 1% even where the ways of a task cost twice as much. Here 5 ms are enough; where
+// machines are emulated they are not.
 constexpr std::uint64_t kWays = 100;
 // Where a wakeup takes longer than on any hardware, daemon, client and generators are as slow, and share what CPUs are
 // left: the stream must be able to show everything.

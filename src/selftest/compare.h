@@ -46,8 +46,8 @@ struct Losses {
 };
 
 // What a row needs to pass.
-inline constexpr double kLeastRecall = 0.999;    ///< found of found + missed
-inline constexpr double kLeastPrecision = 0.99;  ///< of all that noised showed under the name
+inline constexpr double kLeastRecall = 0.999;      ///< found of found + missed
+inline constexpr double kLeastPrecision = 0.99;    ///< of all that noised showed under the name
 inline constexpr double kLargestTimeError = 0.02;  ///< and of its uncertainty
 /// Where more than a tenth is in doubt, the rest proves too little.
 inline constexpr double kLeastJudged = 0.9;

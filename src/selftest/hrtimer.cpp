@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::uint64_t kPeriod = 500'000;
 constexpr std::size_t kBatch = 64;
-// Arming a batch takes less, even where the machine is emulated. A timer armed too late would be none: Linux 7.2 does not
-// queue it, but calls what it would have called.
+// Arming a batch takes less, even where the machine is emulated. A timer armed too late would be none: Linux 7.2 does
+// not queue it, but calls what it would have called.
 constexpr std::uint64_t kAhead = 5'000'000;
 // PREEMPT_RT lets a thread run their callbacks, when it can.
 constexpr std::uint64_t kPatience = 10'000'000;

@@ -77,8 +77,8 @@ std::string rows_to_text(const std::vector<Row>& rows) {
     for (const std::uint64_t count : {row.injected, row.found, row.missed, row.misattributed, row.in_doubt})
       cells.push_back(row.verdict == Verdict::unsupported ? "-" : std::to_string(count));
     if (row.shared) cells[5] = "-";
-    cells.push_back(row.time_error ? fmt::format("{:+.2f}% ± {:.2f}%", *row.time_error * 100, row.time_uncertainty * 100)
-                                   : "-");
+    cells.push_back(
+        row.time_error ? fmt::format("{:+.2f}% ± {:.2f}%", *row.time_error * 100, row.time_uncertainty * 100) : "-");
     cells.push_back(row.reason.empty() ? verdict : verdict + ": " + views::printable(row.reason));
     table.add(std::move(cells));
   }

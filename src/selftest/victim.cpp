@@ -92,7 +92,8 @@ Result<Truth> attack(const GeneratorOptions& options, const Attack& attack) {
   undisturbed.reserve(options.duration_ns / period + 1);
   Pulse pulse{0};
   Crew crew;
-  crew.add(on_cpu(options, "noised-victim"), [&](const Window& window) { spin(pulse, period, options.slower, window, undisturbed); });
+  crew.add(on_cpu(options, "noised-victim"),
+           [&](const Window& window) { spin(pulse, period, options.slower, window, undisturbed); });
   crew.add(elsewhere(options, attack.name),
            [&](const Window& window) { call_within(pulse, period, options.slower, attack, window, calls); });
   const auto before = interrupts_on(options.cpu, attack.counter);

@@ -67,8 +67,7 @@ Result<Truth> generate_wake(const GeneratorOptions& options) {
   const std::uint64_t period = options.period_ns.value_or(std::max(kPeriod, 5 * options.work_ns));
   truth.occurrences.resize(options.duration_ns / period);
   Crew crew;
-  crew.add(on_cpu(options, kName),
-           [&](const Window&) { sleep_and_work(wakeup, options.work_ns, truth.occurrences); });
+  crew.add(on_cpu(options, kName), [&](const Window&) { sleep_and_work(wakeup, options.work_ns, truth.occurrences); });
   crew.add(elsewhere(options, kWaker),
            [&](const Window& window) { wake(wakeup, period, truth.occurrences.size(), window); });
   const Result<Window> window = crew.run(options.duration_ns);

@@ -8,8 +8,8 @@
 
 namespace noised::selftest {
 
-/// Nanoseconds that the kernel charges a thread on options.cpu for being woken from another CPU and sleeping again, with
-/// no work in between: nine of ten cost less. It takes 100 ms. Some 10 to 45 us here, near a millisecond where the
+/// Nanoseconds that the kernel charges a thread on options.cpu for being woken from another CPU and sleeping again,
+/// with no work in between: nine of ten cost less. It takes 100 ms. Some 10 to 45 us here, near a millisecond where the
 /// machine is emulated; 0 if it cannot be measured.
 std::uint64_t wake_cost_ns(GeneratorOptions options);
 

@@ -38,9 +38,10 @@ void sleep_for(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time
 class Mixed {
  public:
   explicit Mixed(unsigned cpu)
-      : daemons_({NOISE_BINARY, "task", "--cpu", std::to_string(cpu), "--duration", "3600s", "--name", "mixed", "--count",
-                  "2", "--offset", "7ms", "--work", "1ms", "--period", "40ms"}),
-        files_({"sh", "-c", "while :; do dd if=/dev/zero of=/dev/null bs=1k count=2000 2>/dev/null; sleep 0.05; done"}) {}
+      : daemons_({NOISE_BINARY, "task", "--cpu", std::to_string(cpu), "--duration", "3600s", "--name", "mixed",
+                  "--count", "2", "--offset", "7ms", "--work", "1ms", "--period", "40ms"}),
+        files_(
+            {"sh", "-c", "while :; do dd if=/dev/zero of=/dev/null bs=1k count=2000 2>/dev/null; sleep 0.05; done"}) {}
 
  private:
   Background daemons_;
@@ -73,8 +74,9 @@ class Endurance {
     seen.losses.unshown.insert(seen.losses.unshown.end(), stopped.begin(), stopped.end());
     std::ranges::sort(seen.losses.unshown, {}, &Span::start_ns);
     const Row row = selftest::compare(seen.truth, seen.detours, seen.losses);
-    INFO(mode << ": injected " << row.injected << ", found " << row.found << ", in doubt " << row.in_doubt << ", missed "
-              << row.missed << ", misattributed " << row.misattributed << "; " << row.reason << seen.not_made);
+    INFO(mode << ": injected " << row.injected << ", found " << row.found << ", in doubt " << row.in_doubt
+              << ", missed " << row.missed << ", misattributed " << row.misattributed << "; " << row.reason
+              << seen.not_made);
     CHECK(seen.not_made.empty());
     CHECK(row.missed == 0);
     CHECK(row.misattributed == 0);
@@ -93,7 +95,8 @@ class Endurance {
 
   void stop_daemon(const std::string& mode) {
     const std::string pid = std::to_string(daemon_.process().pid());
-    const std::uint64_t start_ns = monotonic_ns() + static_cast<std::uint64_t>(std::chrono::nanoseconds(kIntoNoise).count());
+    const std::uint64_t start_ns =
+        monotonic_ns() + static_cast<std::uint64_t>(std::chrono::nanoseconds(kIntoNoise).count());
     Disturbance stop("kill -STOP " + pid + " && sleep " + std::to_string(kStopped.count()) + " && kill -CONT " + pid);
     const auto lasted_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(kStopped).count());
     observe(mode, {{start_ns, start_ns + lasted_ns + 2 * kEdgeNs}});
@@ -123,7 +126,8 @@ class Endurance {
     check_ledger(report);
     std::uint64_t blind = 0;
     for (const Json& loss : report.at("lost").at("by")) {
-      if (loss.at("reason") == "loop_stopped" || loss.at("reason") == "loop_moved") blind += loss.at("count").get<std::uint64_t>();
+      if (loss.at("reason") == "loop_stopped" || loss.at("reason") == "loop_moved")
+        blind += loss.at("count").get<std::uint64_t>();
     }
     const Json& cpu = report.at("cpus").at(0);
     const auto blind_ns = cpu.at("blind_ns").get<std::uint64_t>();

@@ -33,7 +33,8 @@ Noise make_noise(const Arguments& arguments) {
   const unsigned cpu = probed_cpu();
   Arguments command{NOISE_BINARY};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  command.insert(command.end(), {"--cpu", std::to_string(cpu), "--duration", "500ms", "--slower", is_emulated() ? "4" : "1"});
+  command.insert(command.end(),
+                 {"--cpu", std::to_string(cpu), "--duration", "500ms", "--slower", is_emulated() ? "4" : "1"});
   const KernelCounters before = read_kernel_counters(cpu);
   const Outcome outcome = run(command);
   const KernelCounters after = read_kernel_counters(cpu);

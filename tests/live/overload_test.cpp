@@ -81,7 +81,8 @@ Outcome overload(std::uint64_t buffer_bytes, std::uint64_t load_ms, std::uint64_
   measurement.end();
   outcome.after_end = read_moment();
   const std::vector<TraceEvent> events = ftrace.stop();
-  outcome.others = recount(events, measurement.probe_tid(), outcome.after_begin.ticks).intervals;
+  const std::uint64_t begin_ticks = outcome.after_begin.ticks;
+  outcome.others = recount(events, measurement.probe_tid(), begin_ticks, begin_ticks).intervals;
   outcome.report = measurement.report();
   outcome.detours = measurement.detours();
   outcome.orphans = measurement.orphans();

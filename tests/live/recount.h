@@ -29,8 +29,7 @@ struct Recount {
 
 /// `loop`: the thread that measures; its own time is no interval. It had the CPU at `from_ticks`; what came before is
 /// not understood; what was open then has ended by `settled_ticks`.
-Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks,
-                std::uint64_t settled_ticks);
+Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks, std::uint64_t settled_ticks);
 
 /// The counter and CLOCK_MONOTONIC at once: the tightest of 50 readings, better than 100 ns.
 struct Moment {

@@ -30,7 +30,8 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--cpu", arguments.options.cpu, "the CPU to disturb")->required();
   app.add_option("--duration", arguments.duration, "of the noise")->capture_default_str();
   app.add_option("--period", arguments.period, "between two occurrences; each mode has its own default");
-  app.add_option("--slower", arguments.options.slower, "default periods are so many times longer")->capture_default_str();
+  app.add_option("--slower", arguments.options.slower, "default periods are so many times longer")
+      ->capture_default_str();
   app.add_option("--work", arguments.work, "task, wake: CPU time of an activation")->capture_default_str();
   app.add_option("--count", arguments.options.count, "task: so many tasks")->capture_default_str();
   app.add_option("--offset", arguments.offset, "task: between the phases of two of them")->capture_default_str();

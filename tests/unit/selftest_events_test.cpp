@@ -138,15 +138,17 @@ TEST_CASE("rows are printed for people and for programs", "[selftest]") {
   scene.detours.erase(scene.detours.begin());
   const std::vector<Row> rows{scene.compare(), EventScene().compare()};
   CHECK(selftest::rows_to_text(rows) ==
-        "mode  cpu  injected  found  missed  misattributed  in doubt  time error\n"
-        "task    3       100     99       1              0         0      +0.50%  FAIL: found 99 of 100\n"
-        "ipi     3      1000   1000       0              0         0           -  PASS\n");
+        "mode  cpu  injected  found  missed  misattributed  in doubt       time error\n"
+        "task    3       100     99       1              0         0   +0.50% ± 0.00%  FAIL: found 99 of 100\n"
+        "ipi     3      1000   1000       0              0         0                -  PASS\n");
   const auto json = nlohmann::json::parse(selftest::rows_to_json(rows));
   CHECK(json.at("schema") == "noised.selftest/1");
   CHECK(json.at("pass") == false);
   CHECK(json.at("rows").at(0).at("missed") == 1);
   CHECK(json.at("rows").at(0).at("reason") == "found 99 of 100");
+  CHECK(json.at("rows").at(0).at("time_uncertainty_percent") == 0);
   CHECK(json.at("rows").at(1).at("time_error_percent").is_null());
+  CHECK(json.at("rows").at(1).at("time_uncertainty_percent").is_null());
   CHECK(json.at("rows").at(1).at("verdict") == "PASS");
 }
 

@@ -23,6 +23,17 @@ TEST_CASE("activations that all show pass, with what is nested in them", "[selft
   CHECK(row.reason.empty());
 }
 
+TEST_CASE("what the kernel charges before the switch makes the time uncertain, not wrong", "[selftest]") {
+  TaskScene scene;
+  for (auto& each : scene.truth.occurrences) each.charged_ns = each.cpu_ns * 103 / 100;
+  const Row row = scene.compare();
+  CHECK(row.verdict == Verdict::pass);
+  CHECK(std::abs(*row.time_error - (1.005 / 1.015 - 1)) < 1e-6);
+  CHECK(std::abs(row.time_uncertainty - 0.015 / 1.015) < 1e-6);
+  for (auto& each : scene.truth.occurrences) each.charged_ns = each.cpu_ns * 105 / 100;
+  CHECK(scene.compare().verdict == Verdict::fail);  // it is known within 2.4% only
+}
+
 TEST_CASE("an activation that does not show is missed", "[selftest]") {
   TaskScene scene;
   scene.detours.erase(scene.detours.begin() + 50);

@@ -53,7 +53,8 @@ TEST_CASE("a process names its service", "[trace]") {
   CHECK(services.of_process(7, kSecond) == "/system.slice/sshd.service");
   CHECK(services.of_process(8, kSecond) == "");
   CHECK(services.of_process(9, kSecond) == "");
-  std::filesystem::create_directories(root.path("proc/10/cgroup"));  // it opens, and reading it fails, as of one that ends
+  std::filesystem::create_directories(
+      root.path("proc/10/cgroup"));  // it opens, and reading it fails, as of one that ends
   CHECK(services.of_process(10, kSecond) == "");
   write(root.path("proc/7/cgroup"), "0::/user.slice\n");  // the pid is another task's by now
   CHECK(services.of_process(7, 2 * kSecond) == "/user.slice");
