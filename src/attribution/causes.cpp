@@ -32,16 +32,17 @@ CauseMatcher::Queue& CauseMatcher::queue_of(unsigned origin_kind) {
 }
 
 void CauseMatcher::add(const noised_origin& origin) {
-  if (origin.kind >= NOISED_ORIGIN_COUNT) return;
+  if (origin.kind >= NOISED_ORIGIN_COUNT || origin.time_ns <= forgotten_ns_) return;
   Queue& queue = queue_of(origin.kind);
-  if (queue.full()) forget();
+  if (queue.full()) forget(origin.time_ns - 1);
   // Causing CPUs read their clocks before they take their turn in the ring: neighbours may be swapped.
   auto at = queue.end();
   while (at != queue.begin() && std::prev(at)->time_ns > origin.time_ns) --at;
   queue.insert(at, origin);
 }
 
-void CauseMatcher::forget() {
+void CauseMatcher::forget(std::uint64_t ns) {
+  forgotten_ns_ = std::max(forgotten_ns_, ns);
   std::fill(tasks_.begin(), tasks_.end(), Task{});
   for (Queue& queue : queues_) queue.clear();
   has_spare_.fill(false);

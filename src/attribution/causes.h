@@ -45,8 +45,10 @@ class CauseMatcher {
   void settle(std::uint64_t ns);
   /// The cause with this number, or null if it was none, or is remembered no more.
   [[nodiscard]] const Cause* find(CauseId id) const;
-  /// Something was lost, or this CPU was not observed: nothing added or seen so far may explain what comes.
-  void forget();
+  /// Something was lost until `ns`, or this CPU was not observed: nothing older, nothing added or seen so far may explain
+  /// what comes. Intervals that may miss their cause are not to be given to cause_of(): it would take what it does not
+  /// see for what did not happen.
+  void forget(std::uint64_t ns);
 
  private:
   struct Task {
@@ -70,6 +72,7 @@ class CauseMatcher {
   CauseId of_function(const Interval& interval);
   CauseId remember(const Cause& cause);
 
+  std::uint64_t forgotten_ns_ = 0;
   std::vector<Cause> causes_;
   CauseId newest_ = 0;
   std::vector<Task> tasks_;

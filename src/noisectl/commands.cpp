@@ -10,6 +10,7 @@
 
 #include "noisectl/http_client.h"
 #include "noisectl/output.h"
+#include "noisectl/quiet.h"
 #include "noisectl/selftest_command.h"
 #include "noisectl/stop_signals.h"
 #include "noisectl/top_screen.h"
@@ -100,6 +101,7 @@ class DetourPrinter {
 Status detours(const Options& options) {
   Result<HttpClient> client = HttpClient::create(options.socket);
   if (!client) return client.error();
+  if (options.follow) keep_off_probed(options.socket);
   const StopSignals stop;
   DetourPrinter printer(options);
   const std::string path = fmt::format("/v1/detours?follow={}&min_ns={}", options.follow ? 1 : 0, options.min_ns);

@@ -3,22 +3,18 @@
 #include "noisectl/selftest_command.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <span>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/cpu_set.h"
-#include "base/cpus.h"
 #include "base/parse.h"
-#include "base/quote.h"
 #include "noisectl/output.h"
+#include "noisectl/quiet.h"
 #include "noisectl/selftest_session.h"
 #include "noisectl/stop_signals.h"
 #include "selftest/compare.h"
@@ -60,11 +56,6 @@ Result<std::vector<const Mode*>> choose_modes(const std::vector<std::string>& on
   return chosen;
 }
 
-std::vector<unsigned> without(std::vector<unsigned> cpus, const std::vector<unsigned>& unwanted) {
-  std::erase_if(cpus, [&](unsigned cpu) { return std::find(unwanted.begin(), unwanted.end(), cpu) != unwanted.end(); });
-  return cpus;
-}
-
 // The CPU to disturb, and those on which everything else of the self-test runs: none that is measured.
 Result<GeneratorOptions> choose_cpus(const Options& options, const StatusView& status) {
   const Result<std::vector<unsigned>> probed = parse_cpu_list(status.probe_cpus);
@@ -75,15 +66,9 @@ Result<GeneratorOptions> choose_cpus(const Options& options, const StatusView& s
   if (without({chosen.cpu}, probed.value()).size() == 1)
     return usage_error(fmt::format("--cpu {}: the daemon does not probe it", chosen.cpu),
                        "it probes " + status.probe_cpus);
-  const Result<AllowedCpus> allowed = allowed_cpus();
-  if (!allowed) return allowed.error();
-  chosen.others = without(allowed.value().affinity, probed.value());
-  if (chosen.others.empty()) chosen.others = without(allowed.value().permitted, probed.value());
-  if (chosen.others.empty())
-    return failure("no CPU is left to run on: the daemon probes all that are allowed", "allow another, by taskset(1)");
-  const CpuSet others(chosen.others);
-  if (sched_setaffinity(0, others.bytes(), others.get()) != 0)
-    return failure(std::string("sched_setaffinity: ") + errno_text(errno));
+  const Result<std::vector<unsigned>> others = keep_off(probed.value());
+  if (!others) return others.error();
+  chosen.others = others.value();
   return chosen;
 }
 

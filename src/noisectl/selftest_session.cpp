@@ -12,6 +12,7 @@
 
 #include "base/descriptor.h"
 #include "base/quote.h"
+#include "noisectl/quiet.h"
 #include "selftest/child.h"
 #include "views/lost_line.h"
 #include "views/views.h"
@@ -23,7 +24,6 @@ using selftest::Child;
 using selftest::Identity;
 using selftest::Truth;
 
-constexpr std::chrono::seconds kAnswerTime{10};
 // The marks and a stream that is behind add this much to a generator's own time, at most.
 constexpr std::chrono::seconds kPatience{30};
 
@@ -131,12 +131,6 @@ bool sees(const StatusView& status, const std::vector<Identity>& sources) {
 }
 
 }  // namespace
-
-Result<StatusView> ask_status(HttpClient& client) {
-  const Result<std::string> body = client.get("/v1/status", kAnswerTime);
-  if (!body) return body.error();
-  return views::parse_status(body.value());
-}
 
 Result<Observation> observe(HttpClient& client, const selftest::Mode& mode, const selftest::GeneratorOptions& options,
                             int stop_fd) {

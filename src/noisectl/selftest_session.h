@@ -14,9 +14,6 @@
 
 namespace noised::client {
 
-/// The daemon's state, now.
-Result<StatusView> ask_status(HttpClient& client);
-
 /// What one generator did, and what was shown of it.
 struct Observation {
   selftest::Truth truth;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <memory>
 
+#include "noisectl/quiet.h"
 #include "noisectl/stop_signals.h"
 #include "noisectl/top_follower.h"
 #include "noisectl/top_layout.h"
@@ -81,6 +82,7 @@ void loop(TopSampler& sampler, TopFollower& follower, const TopTerminal& termina
 Status run_top(const Options& options) {
   if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
     return usage_error("top needs a terminal", "use 'noisectl detours --follow' or 'noisectl report'");
+  keep_off_probed(options.socket);
   const StopSignals stop;
   Result<std::unique_ptr<TopSampler>> sampler = TopSampler::start(options.socket, span(options.interval_ns));
   if (!sampler) return sampler.error();

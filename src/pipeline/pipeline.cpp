@@ -92,7 +92,8 @@ void Pipeline::read_origins() {
   lost_origins_ = lost;
 }
 
-void Pipeline::note_losses(Stream& stream) {
+// Returns whether something was lost since the last look, which came after the last drain.
+bool Pipeline::note_losses(Stream& stream) {
   const std::uint64_t began_ns = monotonic_ns();
   LossCounts now = stream.losses;
   now.kernel = tracer_.lost(stream.probe.cpu());
@@ -102,14 +103,16 @@ void Pipeline::note_losses(Stream& stream) {
   const bool lost = missed_ || marked != stream.losses.kernel || now.detours != stream.losses.detours;
   stream.losses = now;
   stream.doubt.look(lost, began_ns, monotonic_ns());
-  if (lost || origins_missing_) stream.causes.forget();
+  return lost;
 }
 
-// From intervals to intervals with causes. After a loss, what is known may explain the wrong ones.
+// From intervals to intervals with causes. Where something was lost, none of this drain is given one: the lost may have
+// been any of theirs, and what is known may explain the wrong ones.
 void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
-  note_losses(stream);
+  const bool causes_known = !note_losses(stream) && !origins_missing_;
+  if (!causes_known) stream.causes.forget(began_ns);
   for (Interval& interval : stream.intervals) {
-    interval.cause = stream.causes.cause_of(interval);
+    if (causes_known) interval.cause = stream.causes.cause_of(interval);
     if (stream.watched.add(interval)) continue;
     ++stream.losses.refused;
     stream.doubt.look(true, began_ns, monotonic_ns());
@@ -121,7 +124,7 @@ void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
 void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) {
   ++count;
   stream.watched.skip(blind);
-  stream.causes.forget();
+  stream.causes.forget(drained_ns_);
 }
 
 void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {

@@ -64,7 +64,7 @@ class Pipeline {
 
   void read(std::size_t index);
   void read_origins();
-  void note_losses(Stream& stream);
+  bool note_losses(Stream& stream);
   void note_unseen_return(Stream& stream);
   void join(Stream& stream, std::uint64_t began_ns);
   void attribute(Stream& stream);

@@ -153,12 +153,17 @@ TEST_CASE("chains: a task names its waker and its service") {
   measurement.end();
   const Report report = measurement.report();
   const auto tasks = entries_of(measurement, "task", "chain-service");
-  INFO(tasks.size() << " activations seen\n" << summary(tasks));
+  INFO(tasks.size() << " activations seen, " << report.lost.missed_runs << " runs missed\n" << summary(tasks));
   CHECK(seen(report, "task", "chain-service").count >= kTimes);
   CHECK(tasks.size() >= kTimes / 2);  // the feed may miss some, the report none
   CHECK(count_with(tasks, "service", "/noised_test.service") == tasks.size());
-  CHECK(count_with(tasks, "waker", "chain-waker") == tasks.size());
-  CHECK(count_with(tasks, "waker_cpu", std::to_string(other_cpu(cpu))) == tasks.size());
+  // After a loss, the waker of some may not be known; another is never named.
+  const auto unknown = static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), [](const auto& each) {
+    return detail(each, "waker").empty() && detail(each, "waker_context").empty();
+  }));
+  if (report.lost.by.empty()) CHECK(unknown == 0);
+  CHECK(count_with(tasks, "waker", "chain-waker") + unknown == tasks.size());
+  CHECK(count_with(tasks, "waker_cpu", std::to_string(other_cpu(cpu))) + unknown == tasks.size());
 }
 
 TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, not the task it struck") {
@@ -190,9 +195,15 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
   const Report report = measurement.report();
   const auto tasks = entries_of(measurement, "task", "chain-sleeper");
   const std::size_t by_timer = count_with(tasks, "waker_context", "hrtimer timerfd_tmrproc");
-  INFO(tasks.size() << " activations, " << by_timer << " woken by the timer\n" << summary(tasks));
-  CHECK(tasks.size() >= kTimes / 2);    // two expirations that the host merged are one activation
-  CHECK(by_timer + 2 >= tasks.size());  // the first was woken to start, the last to end
+  // Before the first and after the last, the thread starts and ends: others wake it then.
+  const auto is_by_timer = [](const auto& each) { return detail(each, "waker_context") == "hrtimer timerfd_tmrproc"; };
+  const auto first = std::find_if(tasks.begin(), tasks.end(), is_by_timer);
+  const auto end = std::find_if(tasks.rbegin(), tasks.rend(), is_by_timer).base();
+  INFO(tasks.size() << " activations, " << by_timer << " woken by the timer, the first after "
+                    << first - tasks.begin() << ", the last before " << tasks.end() - end << "\n"
+                    << summary(tasks));
+  CHECK(by_timer >= kTimes / 2);  // two expirations that the host merged are one activation
+  CHECK(std::all_of(first, end, is_by_timer));
   CHECK(count_with(tasks, "waker", "chain-struck") + by_timer <= tasks.size());
   CHECK(count_with(tasks, "waker", "chain-struck") <= 2);
 }

@@ -5,12 +5,14 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../unit/base_temporary_directory.h"
+#include "base/parse.h"
 #include "command.h"
 #include "left_behind.h"
 #include "loads.h"
@@ -317,6 +319,23 @@ TEST_CASE("detours --follow shows them as they happen") {
   check_stream(long_ones, limit);
   CHECK(lines_of(reader.wait().out).size() > 100);
   daemon.stop();
+}
+
+TEST_CASE("a follower keeps off the CPUs that are measured") {
+  const TemporaryDirectory directory;
+  const Daemon daemon(directory);
+  const Background follower(daemon.client({"detours", "--follow", "--json"}));
+  const auto confined = [&] {
+    std::ifstream file("/proc/" + std::to_string(follower.pid()) + "/status");
+    std::string key;
+    std::string list;
+    while (file >> key && key != "Cpus_allowed_list:") {
+    }
+    file >> list;
+    const auto cpus = parse_cpu_list(list);
+    return cpus && std::ranges::find(cpus.value(), probed_cpu()) == cpus.value().end();
+  };
+  CHECK(eventually(confined));
 }
 
 TEST_CASE("a follower that stops reading disturbs neither the daemon nor another follower") {

@@ -131,10 +131,12 @@ TEST_CASE("after a loss nothing from before explains what follows", "[attributio
   causes.add(origin(NOISED_ORIGIN_WAKE, 100, "waker"));
   causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 100, "sender"));
   causes.add(origin(NOISED_ORIGIN_QUEUE, 100, "sender", 0xf));
-  causes.forget();
+  causes.forget(150);
   CHECK(named(causes, task(200, 210)) == "-");
   CHECK(named(causes, vector_at(200, NOISED_VECTOR_RESCHEDULE)) == "-");
   CHECK(named(causes, function_at(200, 0xf)) == "-");
+  causes.add(origin(NOISED_ORIGIN_WAKE, 150, "late"));  // its CPU was held up before it could say so
+  CHECK(named(causes, task(220, 230)) == "here");
   causes.add(origin(NOISED_ORIGIN_WAKE, 300, "new"));
   CHECK(named(causes, task(310, 320)) == "new");
 }

@@ -26,19 +26,21 @@ namespace {
 
 constexpr milliseconds kLong{10'000};
 
-/// Answers one connection with these pieces, waits until the client closes if told so, then closes.
+/// Answers each of so many connections with these pieces, waits until the client closes if told so, then closes.
 class CannedServer {
  public:
   enum class Then { close, wait };
 
-  CannedServer(const std::string& path, std::vector<std::string> pieces, Then then = Then::close)
+  CannedServer(const std::string& path, std::vector<std::string> pieces, Then then = Then::close, int connections = 1)
       : listener_(socket(AF_UNIX, SOCK_STREAM, 0)) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);
     REQUIRE(bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
     REQUIRE(listen(listener_, 1) == 0);
-    thread_ = std::thread([this, pieces = std::move(pieces), then] { serve(pieces, then); });
+    thread_ = std::thread([this, pieces = std::move(pieces), then, connections] {
+      for (int time = 0; time < connections; ++time) serve(pieces, then);
+    });
   }
   ~CannedServer() {
     shutdown(listener_, SHUT_RDWR);
@@ -215,7 +217,8 @@ TEST_CASE("following ends in an error when the daemon ends the stream", "[noisec
   options.command = client::Command::detours;
   options.follow = true;
   options.socket = directory.path("s");
-  const CannedServer server(options.socket, {kChunked, "0\r\n\r\n"});
+  // It asks which CPUs are measured, too.
+  const CannedServer server(options.socket, {kChunked, "0\r\n\r\n"}, CannedServer::Then::close, 2);
   const Status done = client::run(options);
   REQUIRE_FALSE(done.ok());
   CHECK(done.error().what == "daemon at " + options.socket + " went away");
