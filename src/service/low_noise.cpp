@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include <cerrno>
 #include <climits>
@@ -19,6 +20,8 @@ void keep_heap() {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  // It fails on no kernel that has huge pages.
+  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
 void trim_heap() { malloc_trim(0); }

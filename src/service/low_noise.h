@@ -9,7 +9,9 @@
 namespace noised {
 
 /// Makes malloc keep what it has and use one heap: giving memory back (munmap, madvise, a shrinking heap) would
-/// interrupt every CPU that runs a thread of this process, to flush its TLB. To be called before the first thread.
+/// interrupt every CPU that runs a thread of this process, to flush its TLB. Nor does the kernel join its pages to huge
+/// ones: while khugepaged copies those that the loop writes to, the loop faults and sleeps for the mapping's lock, 3 ms
+/// where the machine is emulated. To be called before the first thread.
 void keep_heap();
 
 /// Gives back what start-up left over, while no probe runs yet.

@@ -2,6 +2,7 @@
 // The instrument does not disturb what it measures.
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "command.h"
@@ -23,6 +24,17 @@ std::uint64_t status_field(int tid, const std::string& field) {
   return 0;
 }
 
+// Of a thread of this process: the tenth word of its stat, the eighth after its name.
+std::uint64_t page_faults(int tid) {
+  std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  std::istringstream words(text.substr(text.rfind(')') + 1));
+  std::string word;
+  for (int i = 0; i < 8; ++i) words >> word;
+  return std::stoull(word);
+}
+
 struct Disturbance {
   std::uint64_t calls = 0;
   std::uint64_t irq_work = 0;
@@ -35,12 +47,16 @@ Disturbance difference(const KernelCounters& before, const KernelCounters& after
 
 }  // namespace
 
-TEST_CASE("low noise: the loop neither sleeps nor yields") {
+TEST_CASE("low noise: the loop neither sleeps nor yields, nor waits for a page") {
   Measurement measurement(probed_cpu());
   measurement.begin();
   const std::uint64_t before = status_field(measurement.probe_tid(), "voluntary_ctxt_switches");
+  const std::uint64_t faults = page_faults(measurement.probe_tid());
   measurement.run(2000);
   CHECK(status_field(measurement.probe_tid(), "voluntary_ctxt_switches") == before);
+  CHECK(page_faults(measurement.probe_tid()) == faults);
+  // Whether khugepaged comes in these two seconds is chance.
+  CHECK(status_field(measurement.probe_tid(), "THP_enabled") == 0);
   measurement.end();
   CHECK(measurement.report().cpus.at(0).iterations > 1000);
 }
