@@ -40,7 +40,7 @@ Result<Truth> generate_cache(const GeneratorOptions& options) {
     std::vector<unsigned char>& thrashed = memory.emplace_back(kBytes);
     crew.add({kName, other, false, 0}, [&thrashed](const Window& window) { thrash(thrashed, window); });
   }
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   if (!window) return window.error();
   truth.first_ns = window.value().start_ns;
   truth.last_ns = window.value().final_ns;

@@ -29,7 +29,7 @@ constexpr int kBetweenMarksMs = 50;
 Status mark(const GeneratorOptions& options, std::string_view name) {
   Crew crew;
   crew.add(on_cpu(options, std::string(name)), [](const Window&) {});
-  const Result<Window> window = crew.run(0);
+  const Result<Window> window = crew.run(0, 1);
   return window ? success() : Status(window.error());
 }
 

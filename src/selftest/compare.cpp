@@ -201,19 +201,25 @@ double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// Why too little is known to say anything; empty: enough is.
+std::string why_undecided(const Truth& truth, const Row& row) {
+  const std::uint64_t judged = row.found + row.missed;
+  if (share(judged, row.injected) < kLeastJudged)
+    return fmt::format("only {} of {} could be judged: the host, or a loss, touched the others", judged, row.injected);
+  if (truth.shape == Shape::activations && (!row.time_error || share(row.timed, row.injected) < kLeastJudged / 2))
+    return fmt::format("only {} of {} could be timed", row.timed, row.injected);
+  return {};
+}
+
 std::string why_not(const Truth& truth, const Row& row, std::uint64_t shown) {
   if (row.injected == 0) return "nothing was injected";
   if (truth.kernel && truth.kernel->count < row.injected)
     return fmt::format("the generator is wrong: {} counts only {}", truth.kernel->counter, truth.kernel->count);
   const std::uint64_t judged = row.found + row.missed;
-  if (share(judged, row.injected) < kLeastJudged)
-    return fmt::format("only {} of {} could be judged: the host, or a loss, touched the others", judged, row.injected);
   if (share(row.found, judged) < kLeastRecall) return fmt::format("found {} of {}", row.found, judged);
   if (share(row.misattributed, shown) > 1 - kLeastPrecision)
     return fmt::format("{} of the {} shown were not done", row.misattributed, shown);
-  if (truth.shape != Shape::activations) return {};
-  if (!row.time_error || share(row.timed, row.injected) < kLeastJudged / 2)
-    return fmt::format("only {} of {} could be timed", row.timed, row.injected);
+  if (!row.time_error) return {};
   if (row.time_uncertainty > kLargestTimeError)
     return fmt::format("the kernel's account is known within {:.1f}% only", row.time_uncertainty * 100);
   if (std::abs(*row.time_error) > kLargestTimeError) return "the time is wrong";
@@ -255,6 +261,10 @@ Row compare(const Truth& truth, std::span<const DetourView> detours, const Losse
     case Shape::absence:
       row.reason = why_not_absent(truth, detours, row);
       break;
+  }
+  if (row.reason.empty() && truth.shape != Shape::absence) {
+    row.reason = why_undecided(truth, row);
+    row.undecided = !row.reason.empty();
   }
   row.verdict = row.reason.empty() ? Verdict::pass : Verdict::fail;
   return row;

@@ -31,7 +31,8 @@ struct Row {
   std::optional<double> time_error;  ///< their total by noised over their total by the kernel's account, less 1
   double time_uncertainty = 0;       ///< of that: the kernel's account may begin before the task has the CPU
   Verdict verdict = Verdict::fail;
-  std::string reason;  ///< why it did not pass
+  bool undecided = false;  ///< it failed only because too few could be judged or timed: another try may tell
+  std::string reason;      ///< why it did not pass
 };
 
 struct Span {

@@ -59,7 +59,8 @@ Status settle(const Place& place) {
 
 }  // namespace
 
-Result<Window> Crew::run(std::uint64_t duration_ns) {
+Result<Window> Crew::run(std::uint64_t duration_ns, unsigned slower) {
+  const std::uint64_t margin = slower * kMargin;
   std::vector<Status> settled(members_.size(), success());
   std::latch ready(static_cast<std::ptrdiff_t>(members_.size()));
   Window window;
@@ -83,14 +84,14 @@ Result<Window> Crew::run(std::uint64_t duration_ns) {
   ready.wait();
   const auto unsettled = std::find_if(settled.begin(), settled.end(), [](const Status& each) { return !each.ok(); });
   cancelled = unsettled != settled.end();
-  window.start_ns = monotonic_ns() + kMargin;
+  window.start_ns = monotonic_ns() + margin;
   window.end_ns = window.start_ns + duration_ns;
-  window.final_ns = window.end_ns + kMargin;
+  window.final_ns = window.end_ns + margin;
   go.count_down();
   if (!cancelled) {
     over.wait();
     // A host that takes the CPU for long makes the last activation end late: everything is over when all have said so.
-    window.final_ns = std::max(window.final_ns, monotonic_ns() + kMargin);
+    window.final_ns = std::max(window.final_ns, monotonic_ns() + margin);
     sleep_until(window.final_ns);
   }
   leave.pass();

@@ -34,8 +34,9 @@ class Crew {
   using Body = std::function<void(const Window&)>;
 
   void add(Place place, Body body) { members_.push_back({std::move(place), std::move(body)}); }
-  /// Runs all members for so long; fails, and runs none, when one of them cannot be where it should.
-  Result<Window> run(std::uint64_t duration_ns);
+  /// Runs all members for so long; fails, and runs none, when one of them cannot be where it should. On a machine so
+  /// many times slower they have more time to fall asleep.
+  Result<Window> run(std::uint64_t duration_ns, unsigned slower);
 
  private:
   struct Member {

@@ -73,7 +73,7 @@ Result<Truth> generate_fault(const GeneratorOptions& options) {
   Crew crew;
   crew.add(on_cpu(options, kName),
            [&](const Window& window) { run(memory.get(), page, period, window, truth.occurrences); });
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   if (!window) return window.error();
   truth.first_ns = window.value().start_ns;
   truth.last_ns = window.value().final_ns;

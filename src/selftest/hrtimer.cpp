@@ -91,7 +91,7 @@ Result<Truth> generate_hrtimer(const GeneratorOptions& options) {
   Crew crew;
   crew.add(on_cpu(options, "noised-hrtimer"), [&](const Window& window) { run(timers, period, window); });
   const auto before = interrupts_on(options.cpu, "LOC");
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   const auto after = interrupts_on(options.cpu, "LOC");
   if (!window) return window.error();
   if (timers.error != 0) return refused("timerfd_settime", timers.error);

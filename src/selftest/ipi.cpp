@@ -56,7 +56,7 @@ Result<Truth> generate_ipi(const GeneratorOptions& options) {
     }
   });
   const auto before = interrupts_on(options.cpu, "CAL");
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   const auto after = interrupts_on(options.cpu, "CAL");
   if (!window) return window.error();
   if (error != 0) return refused("ioctl(PERF_EVENT_IOC_ENABLE)", error);

@@ -106,7 +106,7 @@ Result<Truth> generate_network(const GeneratorOptions& options) {
   crew.add(elsewhere(options, "noised-network"),
            [&](const Window& window) { talk(socket.get(), options.cpu, period, window, truth.occurrences); });
   const auto before = softirqs_on(options.cpu, "NET_RX");
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   const auto after = softirqs_on(options.cpu, "NET_RX");
   if (!window) return window.error();
   if (before && after) truth.kernel = KernelCount{"/proc/softirqs NET_RX", *after - *before};

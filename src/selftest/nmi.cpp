@@ -40,7 +40,7 @@ Result<Truth> generate_nmi(const GeneratorOptions& options) {
     }
   });
   const auto before = interrupts_on(options.cpu, "NMI");
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   const auto after = interrupts_on(options.cpu, "NMI");
   if (!window) return window.error();
   if (error != 0) return refused(kPath, error);

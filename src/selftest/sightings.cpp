@@ -37,7 +37,9 @@ bool is_task(const DetourEntryView& entry, const std::string& name) {
 // One detour, entry by entry: entries are in order of their start, and a nested one is deeper than the one around it.
 class Reader {
  public:
-  Reader(const Wanted& wanted, Sighting& sighting) : wanted_(wanted), sighting_(sighting) {}
+  /// `asleep`: the last interval seen was the first part of one that slept; kept from detour to detour.
+  Reader(const Wanted& wanted, Sighting& sighting, bool& asleep)
+      : wanted_(wanted), sighting_(sighting), asleep_(asleep) {}
 
   void read(const DetourEntryView& entry) {
     leave(around_, entry);
@@ -51,6 +53,9 @@ class Reader {
     if (!is_wanted(wanted_, entry)) return;
     any_ = true;
     if (!wanted_.inside.empty() && around_ == kNone) return;
+    // What slept in its middle is shown as two intervals, and happened once.
+    if (detail(entry, "split")) asleep_ = !asleep_;
+    if (detail(entry, "split") && !asleep_) return;
     sighting_.intervals += intervals_of(entry);
     if (detail(entry, "stretched")) sighting_.stretched = true;
     const std::optional<std::string> waker = detail(entry, "waker");
@@ -75,6 +80,7 @@ class Reader {
 
   const Wanted& wanted_;
   Sighting& sighting_;
+  bool& asleep_;
   std::int64_t around_ = kNone;   // depth of the task that events must be inside of, while in it
   bool task_shown_ = false;       // that task is somewhere in the detour
   bool any_ = false;              // so is one of the wanted
@@ -85,13 +91,14 @@ class Reader {
 
 std::vector<Sighting> find_sightings(const Wanted& wanted, unsigned cpu, std::span<const DetourView> detours) {
   std::vector<Sighting> sightings;
+  bool asleep = false;
   for (const DetourView& detour : detours) {
     if (detour.cpu != cpu) continue;
     Sighting sighting;
     sighting.start_ns = detour.start_ns;
     sighting.end_ns = detour.start_ns + detour.duration_ns;
     sighting.incomplete = detour.incomplete;
-    Reader reader(wanted, sighting);
+    Reader reader(wanted, sighting, asleep);
     for (const DetourEntryView& entry : detour.entries) reader.read(entry);
     reader.finish();
     if (sighting.intervals != 0 || sighting.placeless) sightings.push_back(sighting);

@@ -69,7 +69,7 @@ Result<Truth> generate_task(const GeneratorOptions& options) {
     task.activations.resize(options.duration_ns / period + 2);
     crew.add(on_cpu(options, name), [&task](const Window& window) { run(task, window); });
   }
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   if (!window) return window.error();
   truth.first_ns = window.value().start_ns;
   truth.last_ns = window.value().final_ns;

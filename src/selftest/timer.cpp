@@ -50,7 +50,7 @@ Result<Truth> generate_timer(const GeneratorOptions& options) {
   crew.add(on_cpu(options, "noised-timer"),
            [&](const Window& window) { wait_again_and_again(socket.get(), window, truth.occurrences); });
   const auto before = softirqs_on(options.cpu, "TIMER");
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   const auto after = softirqs_on(options.cpu, "TIMER");
   if (!window) return window.error();
   // A softirq can run the timers of others too, never the other way round.

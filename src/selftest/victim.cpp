@@ -33,12 +33,14 @@ long preemptions_of_thread() {
 // the machine is emulated.
 void spin(Pulse& pulse, std::uint64_t period, unsigned slower, const Window& window,
           std::vector<std::uint64_t>& undisturbed) {
+  // Timers of an emulated machine are late by milliseconds, the caller's too.
+  const std::uint64_t spin_ns = std::uint64_t{slower} * slower * kSpin;
   std::uint64_t activation = 0;
   for (std::uint64_t next = window.start_ns; next < window.end_ns; next += period) {
     sleep_until(next);
     const long before = preemptions_of_thread();
     pulse.store(++activation << 32U);
-    for (const std::uint64_t end = monotonic_ns() + slower * kSpin; monotonic_ns() < end;) pulse.fetch_add(1);
+    for (const std::uint64_t end = monotonic_ns() + spin_ns; monotonic_ns() < end;) pulse.fetch_add(1);
     if (preemptions_of_thread() == before) undisturbed.push_back(activation);
   }
 }
@@ -97,7 +99,7 @@ Result<Truth> attack(const GeneratorOptions& options, const Attack& attack) {
   crew.add(elsewhere(options, attack.name),
            [&](const Window& window) { call_within(pulse, period, options.slower, attack, window, calls); });
   const auto before = interrupts_on(options.cpu, attack.counter);
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   const auto after = interrupts_on(options.cpu, attack.counter);
   if (!window) return window.error();
   if (before && after) {

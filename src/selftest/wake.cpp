@@ -70,7 +70,7 @@ Result<Truth> generate_wake(const GeneratorOptions& options) {
   crew.add(on_cpu(options, kName), [&](const Window&) { sleep_and_work(wakeup, options.work_ns, truth.occurrences); });
   crew.add(elsewhere(options, kWaker),
            [&](const Window& window) { wake(wakeup, period, truth.occurrences.size(), window); });
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   if (!window) return window.error();
   truth.first_ns = window.value().start_ns;
   truth.last_ns = window.value().final_ns;

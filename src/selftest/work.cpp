@@ -39,7 +39,7 @@ Result<Truth> generate_work(const GeneratorOptions& options) {
       truth.occurrences.push_back(request);
     }
   });
-  const Result<Window> window = crew.run(options.duration_ns);
+  const Result<Window> window = crew.run(options.duration_ns, options.slower);
   if (!window) return window.error();
   if (error != 0) return refused(kPath, error);
   truth.first_ns = window.value().start_ns;

@@ -105,6 +105,31 @@ TEST_CASE("page faults count inside their task only", "[selftest]") {
   CHECK(row.misattributed == 0);
 }
 
+TEST_CASE("what slept in its middle is shown twice, and happened once", "[selftest]") {
+  EventScene scene(100);
+  scene.truth.sources = {{"work", "refresh_vm_stats"}};
+  for (DetourView& each : scene.detours) each.entries = {entry("work", "refresh_vm_stats", 900)};
+  scene.detours[7].entries = {entry("work", "refresh_vm_stats", 500, 1, {{"split", "true"}}),
+                              entry("work", "refresh_vm_stats", 400, 1, {{"split", "true"}})};
+  CHECK(scene.compare().found == 100);
+  CHECK(scene.compare().misattributed == 0);
+  scene.detours[8].entries = {entry("work", "refresh_vm_stats", 500), entry("work", "refresh_vm_stats", 400)};
+  CHECK(scene.compare().misattributed == 1);
+}
+
+TEST_CASE("too much doubt decides nothing, but what is wrong is wrong", "[selftest]") {
+  EventScene scene(100);
+  const Losses losses{1, {{scene.detours[0].start_ns, scene.detours[50].start_ns}}};
+  std::vector<DetourView> all = scene.detours;
+  scene.detours.erase(scene.detours.begin(), scene.detours.begin() + 50);
+  CHECK(scene.compare(losses).verdict == Verdict::fail);
+  CHECK(scene.compare(losses).undecided);
+  scene.detours.pop_back();
+  CHECK_FALSE(scene.compare(losses).undecided);
+  scene.detours = all;
+  CHECK_FALSE(scene.compare().undecided);
+}
+
 TEST_CASE("absence passes only where something else was shown", "[selftest]") {
   EventScene scene;
   scene.truth.shape = selftest::Shape::absence;
