@@ -54,8 +54,9 @@ class Reader {
     any_ = true;
     if (!wanted_.inside.empty() && around_ == kNone) return;
     // What slept in its middle is shown as two intervals, and happened once.
-    if (detail(entry, "split")) asleep_ = !asleep_;
-    if (detail(entry, "split") && !asleep_) return;
+    const bool part = entry.kind != "task" && detail(entry, "split");
+    if (part) asleep_ = !asleep_;
+    if (part && !asleep_) return;
     sighting_.intervals += intervals_of(entry);
     if (detail(entry, "stretched")) sighting_.stretched = true;
     const std::optional<std::string> waker = detail(entry, "waker");

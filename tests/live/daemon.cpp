@@ -28,6 +28,7 @@ client::Observation Daemon::observe(const std::string& mode, std::uint64_t durat
   selftest::GeneratorOptions options;
   options.cpu = cpu_;
   options.duration_ns = duration_ns;
+  if (is_emulated()) options.slower = 4;  // or the stream could not show everything
   for (const unsigned cpu : online_cpus().value()) {
     if (cpu != cpu_) options.others.push_back(cpu);
   }

@@ -107,11 +107,15 @@ class Endurance {
 
   void take_cpu_offline() {
     const std::string online = "/sys/devices/system/cpu/cpu" + std::to_string(daemon_.cpu()) + "/online";
-    std::ofstream(online) << 0 << std::flush;
+    const auto set = [&](int value) {
+      std::ofstream file(online);
+      file << value << std::flush;
+      INFO("writing " << value << " to " << online << " (Linux 6.12 refuses to take an isolated CPU offline)");
+      REQUIRE(file.good());
+    };
+    set(0);
     sleep_for(kOffline);
-    std::ofstream file(online);
-    file << 1 << std::flush;
-    REQUIRE(file.good());
+    set(1);
     sleep_for(std::chrono::nanoseconds(kEdgeNs));
     ++blind_.count;
     blind_.ns += static_cast<std::uint64_t>(std::chrono::nanoseconds(kOffline).count());

@@ -119,7 +119,7 @@ TEST_CASE("what slept in its middle is shown twice, and happened once", "[selfte
 
 TEST_CASE("too much doubt decides nothing, but what is wrong is wrong", "[selftest]") {
   EventScene scene(100);
-  const Losses losses{1, {{scene.detours[0].start_ns, scene.detours[50].start_ns}}};
+  const selftest::Losses losses{1, {{scene.detours[0].start_ns, scene.detours[50].start_ns}}};
   std::vector<DetourView> all = scene.detours;
   scene.detours.erase(scene.detours.begin(), scene.detours.begin() + 50);
   CHECK(scene.compare(losses).verdict == Verdict::fail);
