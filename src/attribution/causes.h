@@ -45,9 +45,9 @@ class CauseMatcher {
   void settle(std::uint64_t ns);
   /// The cause with this number, or null if it was none, or is remembered no more.
   [[nodiscard]] const Cause* find(CauseId id) const;
-  /// Something was lost until `ns`, or this CPU was not observed: nothing older, nothing added or seen so far may explain
-  /// what comes. Intervals that may miss their cause are not to be given to cause_of(): it would take what it does not
-  /// see for what did not happen.
+  /// Something was lost until `ns`, or this CPU was not observed: nothing older, nothing added or seen so far may
+  /// explain what comes. Intervals that may miss their cause are not to be given to cause_of(): it would take what it
+  /// does not see for what did not happen.
   void forget(std::uint64_t ns);
 
  private:

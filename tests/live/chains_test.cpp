@@ -200,8 +200,8 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
   const auto is_by_timer = [](const auto& each) { return detail(each, "waker_context") == "hrtimer timerfd_tmrproc"; };
   const auto first = std::find_if(tasks.begin(), tasks.end(), is_by_timer);
   const auto end = std::find_if(tasks.rbegin(), tasks.rend(), is_by_timer).base();
-  INFO(tasks.size() << " activations, " << by_timer << " woken by the timer, the first after "
-                    << first - tasks.begin() << ", the last before " << tasks.end() - end << "\n"
+  INFO(tasks.size() << " activations, " << by_timer << " woken by the timer, the first after " << first - tasks.begin()
+                    << ", the last before " << tasks.end() - end << "\n"
                     << summary(tasks));
   CHECK(by_timer >= kTimes / 2);  // two expirations that the host merged are one activation
   CHECK(std::all_of(first, end, is_by_timer));

@@ -182,8 +182,8 @@ TEST_CASE("no line of a page leaves the screen, whatever its size and whatever t
   view.problem = std::string(300, '\x1b');
   top.add(view);
   top.press('?');
-  for (const std::size_t width : {0, 1, 7, 40, 79, 80, 500}) {
-    for (const std::size_t height : {0, 1, 2, 9, 12, 13, 14, 16, 24, 300}) {
+  for (const std::size_t width : std::initializer_list<std::size_t>{0, 1, 7, 40, 79, 80, 500}) {
+    for (const std::size_t height : std::initializer_list<std::size_t>{0, 1, 2, 9, 12, 13, 14, 16, 24, 300}) {
       top.fit(client::visible_rows(top, height));
       const auto lines = client::lay_out(top, width, height);
       CHECK(lines.size() == height);

@@ -228,8 +228,8 @@ TEST_CASE("no line leaves the screen, whatever its size and whatever the names",
   TopModel top;
   top.add(wide);
   top.press('?');
-  for (const std::size_t width : {0, 1, 7, 40, 75, 76, 80, 95, 120, 500}) {
-    for (const std::size_t height : {0, 1, 2, 5, 24, 300}) {
+  for (const std::size_t width : std::initializer_list<std::size_t>{0, 1, 7, 40, 75, 76, 80, 95, 120, 500}) {
+    for (const std::size_t height : std::initializer_list<std::size_t>{0, 1, 2, 5, 24, 300}) {
       const auto lines = client::lay_out(top, width, height);
       CHECK(lines.size() <= height);
       for (const client::TopLine& line : lines) {
