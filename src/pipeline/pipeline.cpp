@@ -121,7 +121,7 @@ void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
 }
 
 // Neither stolen nor measured: until the loop is back on its CPU, nobody looked.
-void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) {
+void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) const {
   ++count;
   stream.watched.skip(blind);
   stream.causes.forget(drained_ns_);

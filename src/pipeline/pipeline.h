@@ -69,7 +69,7 @@ class Pipeline {
   void join(Stream& stream, std::uint64_t began_ns);
   void attribute(Stream& stream);
   void add_detour(Stream& stream, const TickDetour& ticks);
-  void skip(Stream& stream, const Detour& blind, std::uint64_t& count);
+  void skip(Stream& stream, const Detour& blind, std::uint64_t& count) const;
   void look_at_steal(std::uint64_t now_ns);
   void fill_cpu(const Stream& stream, CpuSnapshot& cpu) const;
 

@@ -32,6 +32,7 @@ struct Timers {
 
   [[nodiscard]] bool all_expired() const {
     std::vector<pollfd> each;
+    each.reserve(descriptors.size());
     for (const Descriptor& timer : descriptors) each.push_back({timer.get(), POLLIN, 0});
     return poll(each.data(), each.size(), 0) == static_cast<int>(each.size());
   }
