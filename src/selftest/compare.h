@@ -28,7 +28,7 @@ struct Row {
   bool shared = false;         ///< others make this source too: what was not done cannot be told, and is not counted
   std::uint64_t in_doubt = 0;  ///< where noised itself says that it lost something, or the host took the CPU
   std::uint64_t timed = 0;     ///< activations whose time was compared
-  std::optional<double> time_error;  ///< their total by noised over their total by the kernel's account, less 1
+  std::optional<double> time_error;  ///< their total by noised over the kernel's account (its middle), less 1
   double time_uncertainty = 0;       ///< of that: the kernel's account may begin before the task has the CPU
   Verdict verdict = Verdict::fail;
   bool undecided = false;  ///< it failed only because too few could be judged or timed: another try may tell

@@ -194,17 +194,19 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
   });
   measurement.end();
   const Report report = measurement.report();
-  const auto tasks = entries_of(measurement, "task", "chain-sleeper");
+  auto tasks = entries_of(measurement, "task", "chain-sleeper");
+  std::erase_if(tasks, [](const auto& each) { return !detail(each, "intervals").empty(); });  // summed with others
+  // After a loss it may not be known what woke some; what did not is never named.
+  if (!report.lost.by.empty()) {
+    std::erase_if(
+        tasks, [](const auto& each) { return detail(each, "waker").empty() && detail(each, "waker_context").empty(); });
+  }
   const std::size_t by_timer = count_with(tasks, "waker_context", "hrtimer timerfd_tmrproc");
-  // Before the first and after the last, the thread starts and ends: others wake it then.
-  const auto is_by_timer = [](const auto& each) { return detail(each, "waker_context") == "hrtimer timerfd_tmrproc"; };
-  const auto first = std::find_if(tasks.begin(), tasks.end(), is_by_timer);
-  const auto end = std::find_if(tasks.rbegin(), tasks.rend(), is_by_timer).base();
-  INFO(tasks.size() << " activations, " << by_timer << " woken by the timer, the first after " << first - tasks.begin()
-                    << ", the last before " << tasks.end() - end << "\n"
-                    << summary(tasks));
+  INFO(tasks.size() << " activations, " << by_timer << " woken by the timer\n" << summary(tasks));
   CHECK(by_timer >= kTimes / 2);  // two expirations that the host merged are one activation
-  CHECK(std::all_of(first, end, is_by_timer));
+  // The first was woken to start, another to end; or the interrupt struck what runs stale text (quiet_cpu.h) over
+  // there.
+  CHECK(by_timer + 2 >= tasks.size());
   CHECK(count_with(tasks, "waker", "chain-struck") + by_timer <= tasks.size());
   CHECK(count_with(tasks, "waker", "chain-struck") <= 2);
 }
