@@ -35,7 +35,8 @@ class CauseMatcher {
   /// An interrupt that did not come for so long had another way: a polling idle task reads its queue without one.
   static constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 
-  CauseMatcher();
+  /// `senders_seen`: where interrupts are sent, it is seen (Linux 6.4 on).
+  explicit CauseMatcher(bool senders_seen);
 
   /// Adds an origin whose targets include this CPU. Those of one causing CPU come in order of time.
   void add(const noised_origin& origin);
@@ -53,11 +54,12 @@ class CauseMatcher {
  private:
   struct Task {
     std::uint32_t pid = 0;
-    bool ran = false;        // an interval of it was seen here, the last thing known of it is that
-    bool preempted = false;  // at that interval's end it wanted to run on: no wakeup brought it back
-    bool woken = false;      // by `waker`, since
-    bool moved = false;      // here, by `mover`, since
-    CauseId last = 0;        // of that interval
+    bool ran = false;            // an interval of it was seen here, the last thing known of it is that
+    bool preempted = false;      // at that interval's end it wanted to run on: no wakeup brought it back
+    bool woken = false;          // by `waker`, since
+    bool moved = false;          // here, by `mover`, since
+    std::uint64_t ended_ns = 0;  // that interval
+    CauseId last = 0;            // of that interval
     noised_origin waker{};
     noised_origin mover{};
   };
@@ -72,7 +74,9 @@ class CauseMatcher {
   CauseId of_function(const Interval& interval);
   CauseId remember(const Cause& cause);
 
+  bool senders_seen_;
   std::uint64_t forgotten_ns_ = 0;
+  std::uint64_t unsent_ns_ = 0;  // the last interrupt from another CPU that was not seen to be sent: see of_task()
   std::vector<Cause> causes_;
   CauseId newest_ = 0;
   std::vector<Task> tasks_;

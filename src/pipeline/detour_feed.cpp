@@ -8,10 +8,11 @@ namespace noised {
 
 DetourFeed::DetourFeed(std::size_t a_drain) : staged_(a_drain), kept_(2 * a_drain), position_of_(2 * a_drain, 0) {}
 
-void DetourFeed::add(const FeedDetour& detour) {
-  staged_[staged_next_] = detour;
+FeedDetour& DetourFeed::stage() {
+  FeedDetour& slot = staged_[staged_next_];
   staged_next_ = (staged_next_ + 1) % staged_.size();
   ++staged_count_;
+  return slot;
 }
 
 void DetourFeed::commit() {

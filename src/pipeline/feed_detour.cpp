@@ -62,6 +62,20 @@ void show_details(const FeedDetour& detour, const FeedDetour::Entry& entry, Deto
 
 std::string_view to_string(DetailKey key) { return kDetailNames[static_cast<std::size_t>(key)]; }
 
+FeedDetour& FeedDetour::operator=(const FeedDetour& other) {
+  if (this == &other) return *this;
+  cpu = other.cpu;
+  incomplete = other.incomplete;
+  size = other.size;
+  text_size = other.text_size;
+  start_ns = other.start_ns;
+  duration_ns = other.duration_ns;
+  overhead_ns = other.overhead_ns;
+  std::copy_n(other.entries.begin(), size, entries.begin());
+  std::copy_n(other.text.begin(), text_size, text.begin());
+  return *this;
+}
+
 void FeedDetour::add_detail(DetailKey key, std::string_view value) {
   if (value.empty()) return;
   Entry& entry = entries[size - 1U];
@@ -83,8 +97,10 @@ void FeedDetour::add_detail(DetailKey key, std::uint64_t value) {
   add_detail(key, std::string_view(text_of_value.data(), text_of_value.size()));
 }
 
-FeedDetour to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& sources, const DescribeEntry& describe) {
-  FeedDetour detour;
+void to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& sources, const DescribeEntry& describe,
+             FeedDetour& detour) {
+  detour.size = 0;
+  detour.text_size = 0;
   detour.cpu = cpu;
   detour.incomplete = ledger.detour.in_doubt;
   detour.start_ns = ledger.detour.start_ns;
@@ -103,7 +119,6 @@ FeedDetour to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& source
   add_gap(detour, sources.gap(Kind::hypervisor), ledger.hypervisor_ns);
   add_gap(detour, sources.gap(Kind::hardware), ledger.outside_ns - ledger.hypervisor_ns);
   add_gap(detour, sources.gap(Kind::unexplained), ledger.unexplained_ns);
-  return detour;
 }
 
 DetourView to_view(const FeedDetour& detour, const SourceTable& sources) {

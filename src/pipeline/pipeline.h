@@ -30,7 +30,7 @@ struct PipelineOptions {
 };
 
 /// Runs on one thread, on housekeeping CPUs. Once every source and every combination was seen, a drain does not
-/// allocate; it makes a system call per BPF program (missed runs), and two a second (steal time).
+/// allocate; it makes a system call per BPF program that can miss runs, and two a second (steal time).
 class Pipeline {
  public:
   /// `clock` has at least two samples. All of them outlive the pipeline.
@@ -49,7 +49,7 @@ class Pipeline {
 
  private:
   struct Stream {
-    Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns);
+    Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, bool senders_seen, std::uint64_t now_ns);
 
     Probe& probe;
     WatchedCpu watched;

@@ -110,6 +110,11 @@ Status Programs::attach() {
     if (Status attached = attach(probe); !attached) return attached;
   }
   attach_fault_handler();
+  for (const Attached& attached : programs_) {
+    if (attached.program != nullptr && may_recur(attached.hook)) {
+      may_recur_.push_back(bpf_program__fd(attached.program));
+    }
+  }
   return success();
 }
 
@@ -141,11 +146,10 @@ std::vector<ProgramView> Programs::views() const {
 
 std::uint64_t Programs::missed_runs() const {
   std::uint64_t missed = 0;
-  for (const Attached& attached : programs_) {
+  for (const int descriptor : may_recur_) {
     bpf_prog_info info{};
     std::uint32_t size = sizeof(info);
-    if (attached.program == nullptr) continue;
-    if (bpf_prog_get_info_by_fd(bpf_program__fd(attached.program), &info, &size) == 0) missed += info.recursion_misses;
+    if (bpf_prog_get_info_by_fd(descriptor, &info, &size) == 0) missed += info.recursion_misses;
   }
   return missed;
 }

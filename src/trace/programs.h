@@ -34,7 +34,8 @@ class Programs {
 
   /// Every program known, attached or not, with what the kernel counts for it; a system call each.
   [[nodiscard]] std::vector<ProgramView> views() const;
-  /// Adds up the runs that the kernel refused (recursion); a system call per attached program, allocates nothing.
+  /// Adds up the runs that the kernel refused (recursion), of the programs that may recur; a system call of about 1 us
+  /// for each of them, allocates nothing.
   [[nodiscard]] std::uint64_t missed_runs() const;
   /// True if the program on this tracepoint is attached.
   [[nodiscard]] bool attached(std::string_view tracepoint) const;
@@ -60,6 +61,7 @@ class Programs {
   bpf_object* object_;
   bool prefer_btf_;
   std::vector<Attached> programs_;
+  std::vector<int> may_recur_;  // descriptors
   std::vector<Link> links_;
   std::vector<std::string> left_out_;
 };

@@ -2,6 +2,7 @@
 // The list of tracepoints.
 #include "trace/tracepoints.h"
 
+#include <algorithm>
 #include <array>
 
 namespace noised {
@@ -42,5 +43,15 @@ constexpr std::array kProbes = {
 }  // namespace
 
 std::span<const Probe> known_probes() { return kProbes; }
+
+// Vectors, device interrupts and switches are traced with interrupts off, and no NMI handler comes by them. The others
+// are traced with interrupts on, on some kernel, or lead to what an interrupt does as well.
+bool may_recur(std::string_view tracepoint) {
+  const auto* const probe = std::find_if(kProbes.begin(), kProbes.end(), [&](const Probe& each) {
+    return each.role == Role::interval && (each.entry == tracepoint || each.exit == tracepoint);
+  });
+  if (probe == kProbes.end()) return true;
+  return probe->kind != Kind::vector && probe->kind != Kind::irq && probe->kind != Kind::task;
+}
 
 }  // namespace noised

@@ -23,6 +23,9 @@ struct Probe {
   Role role = Role::interval;
 };
 
+/// True if this tracepoint can be hit while its program runs on the same CPU: the kernel then refuses the second run.
+bool may_recur(std::string_view tracepoint);
+
 /// All of them; every program of bpf/ on a tracepoint appears exactly once.
 std::span<const Probe> known_probes();
 

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load on one CPU, until killed: a mixture of everything that interrupts, or as many page faults as it can.
+// Load on one CPU, until killed: a mixture of everything that interrupts, as many page faults as it can, or timers.
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
+#include <linux/perf_event.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -91,30 +96,38 @@ class Shootdowns {
 };
 
 // Has the kernel time BPF programs for as long as this exists: unlike the sysctl, it cannot be left on by a crash. What
-// it charges to a program that does nothing is shown by one that is attached beside noised's, after them.
+// it charges to a program that does nothing, and to one that only reads the clock, is shown by two that are attached
+// beside noised's, after them.
 class ProgramTiming {
  public:
   ProgramTiming() : timing_(bpf_enable_stats(BPF_STATS_RUN_TIME)) {
-    const std::array instructions{
-        bpf_insn{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
-        bpf_insn{.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
-    program_.reset(bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "bench_empty", "GPL", instructions.data(),
-                                 instructions.size(), nullptr));
-    link_.reset(bpf_raw_tracepoint_open("sched_switch", program_.get()));
-    bpf_prog_info info{};
-    __u32 size = sizeof(info);
-    if (!timing_ || !link_ || bpf_prog_get_info_by_fd(program_.get(), &info, &size) != 0) {
-      std::perror("bench_load: timing BPF programs");
-      std::exit(1);
-    }
-    std::printf("%u\n", info.id);
+    constexpr bpf_insn kClock{
+        .code = BPF_JMP | BPF_CALL, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = BPF_FUNC_ktime_get_ns};
+    constexpr bpf_insn kZero{
+        .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0};
+    constexpr bpf_insn kExit{.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0};
+    add("bench_empty", std::array{kZero, kExit});
+    add("bench_clock", std::array{kClock, kZero, kExit});
     std::fflush(stdout);
   }
 
  private:
+  void add(const char* name, std::span<const bpf_insn> instructions) {
+    programs_.emplace_back(
+        bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, name, "GPL", instructions.data(), instructions.size(), nullptr));
+    links_.emplace_back(bpf_raw_tracepoint_open("sched_switch", programs_.back().get()));
+    bpf_prog_info info{};
+    __u32 size = sizeof(info);
+    if (!timing_ || !links_.back() || bpf_prog_get_info_by_fd(programs_.back().get(), &info, &size) != 0) {
+      std::perror("bench_load: timing BPF programs");
+      std::exit(1);
+    }
+    std::printf("%u\n", info.id);
+  }
+
   Descriptor timing_;
-  Descriptor program_;
-  Descriptor link_;
+  std::vector<Descriptor> programs_;
+  std::vector<Descriptor> links_;
 };
 
 [[noreturn]] void run_mixture(const cpu_set_t& others) {
@@ -146,16 +159,43 @@ class ProgramTiming {
   fault();
 }
 
+// One event of a group of clocks, each of which runs a high-resolution timer on the CPU; without a reader, all that is.
+Descriptor open_clock(int cpu, int leader) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof(attributes);
+  attributes.type = PERF_TYPE_SOFTWARE;
+  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  attributes.sample_period = 1'000'000;
+  if (leader < 0) attributes.disabled = 1;
+  return Descriptor(static_cast<int>(syscall(SYS_perf_event_open, &attributes, -1, cpu, leader, 0)));
+}
+
+// Started together, so that one interrupt a millisecond runs all of them: two tracepoints each, and nothing else.
+[[noreturn]] void run_timers(unsigned long cpu, unsigned long timers) {
+  std::vector<Descriptor> clocks;
+  while (clocks.size() < timers) {
+    clocks.push_back(open_clock(static_cast<int>(cpu), clocks.empty() ? -1 : clocks.front().get()));
+    if (!clocks.back()) {
+      std::perror("bench_load: perf_event_open");
+      std::exit(1);
+    }
+  }
+  ioctl(clocks.front().get(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+  while (true) std::this_thread::sleep_for(1h);
+}
+
 }  // namespace
 
-// Usage: bench_load mixture CPU | bench_load faults CPU TASKS
-// With a mixture the kernel times BPF programs; the id of an empty one, for comparison, is printed.
+// Usage: bench_load mixture CPU | bench_load faults CPU TASKS | bench_load timers CPU TIMERS
+// With a mixture the kernel times BPF programs; the ids of two, for comparison, are printed: one that does nothing, one
+// that reads the clock.
 int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv + 1, argv + argc);
   const bool mixture = arguments.size() == 2 && arguments[0] == "mixture";
   const bool faults = arguments.size() == 3 && arguments[0] == "faults";
-  if (!mixture && !faults) {
-    std::fputs("usage: bench_load mixture CPU | bench_load faults CPU TASKS\n", stderr);
+  const bool timers = arguments.size() == 3 && arguments[0] == "timers";
+  if (!mixture && !faults && !timers) {
+    std::fputs("usage: bench_load mixture CPU | bench_load faults CPU TASKS | bench_load timers CPU TIMERS\n", stderr);
     return 2;
   }
   const unsigned long cpu = std::strtoul(argv[2], nullptr, 10);
@@ -163,6 +203,7 @@ int main(int argc, char** argv) {
   cpu_set_t target;
   sched_getaffinity(0, sizeof(others), &others);
   CPU_CLR(cpu, &others);
+  if (timers && move_to(others)) run_timers(cpu, std::strtoul(argv[3], nullptr, 10));
   CPU_ZERO(&target);
   CPU_SET(cpu, &target);
   if (!move_to(target)) {

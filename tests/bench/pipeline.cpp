@@ -49,7 +49,7 @@ class Consumer {
     for (const Detour& detour : stream_.detours) {
       const Ledger& ledger =
           watched_.add(Detour{detour.start_ns + shift_ns, detour.end_ns + shift_ns, false}, kToleranceNs);
-      feed_.add(to_feed(0, ledger, sources_));
+      to_feed(0, ledger, sources_, {}, feed_.stage());
     }
     feed_.commit();
   }

@@ -204,9 +204,13 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
   const std::size_t by_timer = count_with(tasks, "waker_context", "hrtimer timerfd_tmrproc");
   INFO(tasks.size() << " activations, " << by_timer << " woken by the timer\n" << summary(tasks));
   CHECK(by_timer >= kTimes / 2);  // two expirations that the host merged are one activation
-  // The first was woken to start, another to end; or the interrupt struck what runs stale text (quiet_cpu.h) over
-  // there.
-  CHECK(by_timer + 2 >= tasks.size());
+  // What runs stale text over there (quiet_cpu.h) shows no wakeup: unknown then, but never another.
+  const auto unknown = static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), [](const auto& each) {
+    return detail(each, "waker").empty() && detail(each, "waker_context").empty();
+  }));
+  CHECK(by_timer + unknown + 2 >= tasks.size());  // the first was woken to start, another to end
+  CHECK(unknown <= tasks.size() / 20);
+  if (measurement.tracer().attached("ipi_send_cpu")) CHECK(count_with(tasks, "waker_context", "this CPU") == 0);
   CHECK(count_with(tasks, "waker", "chain-struck") + by_timer <= tasks.size());
   CHECK(count_with(tasks, "waker", "chain-struck") <= 2);
 }

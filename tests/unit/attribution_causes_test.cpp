@@ -45,7 +45,7 @@ std::string named(CauseMatcher& causes, const Interval& interval) {
 }  // namespace
 
 TEST_CASE("a task is woken by the last who woke it before it ran", "[attribution]") {
-  CauseMatcher causes;
+  CauseMatcher causes(true);
   causes.add(origin(NOISED_ORIGIN_WAKE, 100, "first"));
   causes.add(origin(NOISED_ORIGIN_WAKE, 300, "later"));
   CHECK(named(causes, task(200, 250)) == "first");
@@ -57,7 +57,7 @@ TEST_CASE("a task is woken by the last who woke it before it ran", "[attribution
 }
 
 TEST_CASE("a preempted task was woken by whom it was before", "[attribution]") {
-  CauseMatcher causes;
+  CauseMatcher causes(true);
   causes.add(origin(NOISED_ORIGIN_WAKE, 100, "waker"));
   CHECK(named(causes, task(200, 250, true)) == "waker");
   causes.add(origin(NOISED_ORIGIN_WAKE, 260, "other"));  // it was about to sleep, and is still on the run queue
@@ -66,8 +66,25 @@ TEST_CASE("a preempted task was woken by whom it was before", "[attribution]") {
   CHECK(named(causes, task(500, 550)) == "here");
 }
 
+TEST_CASE("an interrupt that nobody was seen to send leaves the waker open", "[attribution]") {
+  CauseMatcher causes(true);
+  CHECK(named(causes, task(100, 150)) == "-");
+  CHECK(named(causes, task(200, 250)) == "here");
+  CHECK(named(causes, vector_at(300, NOISED_VECTOR_RESCHEDULE)) == "-");
+  CHECK(named(causes, task(320, 350)) == "-");
+  CHECK(named(causes, task(400, 450)) == "here");
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 500, "sender"));
+  CHECK(named(causes, vector_at(510, NOISED_VECTOR_RESCHEDULE)) == "sender");
+  CHECK(named(causes, task(520, 550)) == "here");
+
+  CauseMatcher before_6_4(false);  // nobody is ever seen to send
+  CHECK(named(before_6_4, task(100, 150)) == "-");
+  CHECK(named(before_6_4, vector_at(300, NOISED_VECTOR_RESCHEDULE)) == "-");
+  CHECK(named(before_6_4, task(320, 350)) == "here");
+}
+
 TEST_CASE("who moves a task is named, and it is forgotten where it came from", "[attribution]") {
-  CauseMatcher causes;
+  CauseMatcher causes(true);
   CHECK(named(causes, task(100, 150)) == "-");
   causes.add(origin(NOISED_ORIGIN_WAKE, 160, "waker"));
   causes.add(origin(NOISED_ORIGIN_MOVE_AWAY, 170, "waker"));
@@ -77,7 +94,7 @@ TEST_CASE("who moves a task is named, and it is forgotten where it came from", "
 }
 
 TEST_CASE("an interrupt answers every send before it, and names the first", "[attribution]") {
-  CauseMatcher causes;
+  CauseMatcher causes(true);
   causes.add(origin(NOISED_ORIGIN_CALL_SINGLE, 100, "a"));
   causes.add(origin(NOISED_ORIGIN_CALL_SINGLE, 130, "c"));
   causes.add(origin(NOISED_ORIGIN_CALL_SINGLE, 120, "b"));  // neighbours in the ring may be swapped
@@ -96,7 +113,7 @@ TEST_CASE("an interrupt answers every send before it, and names the first", "[at
 }
 
 TEST_CASE("a send that came while the interrupt before began is not lost", "[attribution]") {
-  CauseMatcher causes;
+  CauseMatcher causes(true);
   causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 100, "a"));
   causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 110, "b"));
   CHECK(named(causes, vector_at(115, NOISED_VECTOR_RESCHEDULE)) == "a");
@@ -105,7 +122,7 @@ TEST_CASE("a send that came while the interrupt before began is not lost", "[att
 }
 
 TEST_CASE("a function is matched with its own queueing", "[attribution]") {
-  CauseMatcher causes;
+  CauseMatcher causes(true);
   causes.add(origin(NOISED_ORIGIN_QUEUE, 100, "f first", 0xf));
   causes.add(origin(NOISED_ORIGIN_QUEUE, 110, "g", 0xa));
   causes.add(origin(NOISED_ORIGIN_QUEUE, 120, "f second", 0xf));
@@ -116,7 +133,7 @@ TEST_CASE("a function is matched with its own queueing", "[attribution]") {
 }
 
 TEST_CASE("what never led to an interval names nobody later", "[attribution]") {
-  CauseMatcher causes;
+  CauseMatcher causes(true);
   causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 100, "old"));
   causes.add(origin(NOISED_ORIGIN_QUEUE, 100, "old", 0xf));
   causes.settle(101);
@@ -126,7 +143,7 @@ TEST_CASE("what never led to an interval names nobody later", "[attribution]") {
 }
 
 TEST_CASE("after a loss nothing from before explains what follows", "[attribution]") {
-  CauseMatcher causes;
+  CauseMatcher causes(true);
   CHECK(named(causes, task(10, 20)) == "-");
   causes.add(origin(NOISED_ORIGIN_WAKE, 100, "waker"));
   causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 100, "sender"));
@@ -142,7 +159,7 @@ TEST_CASE("after a loss nothing from before explains what follows", "[attributio
 }
 
 TEST_CASE("memory of causes is bounded, and forgets rather than lies", "[attribution]") {
-  CauseMatcher causes;
+  CauseMatcher causes(true);
   causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 1, "first"));
   const CauseId first = causes.cause_of(vector_at(2, NOISED_VECTOR_RESCHEDULE));
   REQUIRE(causes.find(first) != nullptr);

@@ -106,7 +106,7 @@ struct ChainScene {
   Names names{sources, Kallsyms::parse("ffffffff81000100 t queued_function\nffffffff81000200 t resched_curr\n")};
   Services services{"", "/nonexistent"};
   Chains chains{names, sources, services};
-  CauseMatcher causes;
+  CauseMatcher causes{true};
   Ledger ledger;
 
   void enter(Kind kind, const char* name, std::uint64_t id, std::uint8_t depth, CauseId cause, std::uint8_t flags = 0) {
@@ -126,7 +126,9 @@ struct ChainScene {
     const auto describe = [&](const Ledger& described, std::size_t index, FeedDetour& to) {
       chains.describe(described, index, causes, 1, to);
     };
-    return to_view(to_feed(1, ledger, sources, describe), sources);
+    FeedDetour detour;
+    to_feed(1, ledger, sources, describe, detour);
+    return to_view(detour, sources);
   }
 };
 

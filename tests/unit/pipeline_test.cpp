@@ -113,14 +113,14 @@ TEST_CASE("a detour in doubt is incomplete, blames nobody, and teaches nothing",
 TEST_CASE("the feed shows ledgers that add up, also those with many entries", "[pipeline]") {
   Scene scene;
   DetourFeed feed;
-  feed.add(to_feed(3, scene.tick(4'000'000, true), scene.sources));
+  to_feed(3, scene.tick(4'000'000, true), scene.sources, {}, feed.stage());
   std::uint64_t at_ns = 10'000'000;
   for (std::uint64_t i = 0; i < 200; ++i) {
     const std::string name = "task" + std::to_string(i % 100);
     scene.cpu.add(
         Interval{at_ns + i * 100, at_ns + i * 100 + 60, scene.sources.intern(Kind::task, name), Kind::task, 0});
   }
-  feed.add(to_feed(3, scene.cpu.add(Detour{at_ns - 100, at_ns + 60'000, false}, 20), scene.sources));
+  to_feed(3, scene.cpu.add(Detour{at_ns - 100, at_ns + 60'000, false}, 20), scene.sources, {}, feed.stage());
   feed.commit();
   const DetourFeed::Batch batch = feed.read(0, 10);
   REQUIRE(batch.detours.size() == 2);
@@ -147,18 +147,19 @@ TEST_CASE("a reader of the feed learns how much it missed", "[pipeline]") {
   constexpr std::size_t kStaged = 1000;
   constexpr std::size_t kKept = 2 * kStaged;
   DetourFeed feed(kStaged);
-  const FeedDetour detour = to_feed(3, scene.tick(4'000'000, false), scene.sources);
-  feed.add(detour);
+  FeedDetour detour;
+  to_feed(3, scene.tick(4'000'000, false), scene.sources, {}, detour);
+  feed.stage() = detour;
   feed.commit();
   const std::uint64_t position = feed.end();
   // More in one drain than is staged, then more drains than are kept.
-  for (std::size_t i = 0; i < kStaged + 10; ++i) feed.add(detour);
+  for (std::size_t i = 0; i < kStaged + 10; ++i) feed.stage() = detour;
   feed.commit();
   DetourFeed::Batch batch = feed.read(position, 5'000);
   CHECK(batch.detours.size() == kStaged);
   CHECK(batch.lost == 10);
   for (std::size_t i = 0; i < 2 * kKept; ++i) {
-    feed.add(detour);
+    feed.stage() = detour;
     feed.commit();
   }
   batch = feed.read(batch.next, 5'000);
