@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Who causes what happens on a watched CPU: wakers, movers and senders of interrupts, seen on *their* CPUs. A watched
- * CPU that wakes a task of its own makes no record: what ran there just before tells as much. */
+ * CPU that wakes a task of its own makes no record, only a mark: what ran there just before tells as much. */
 #include "pairing.bpf.h"
 
 #define MASK_WORDS (NOISED_MAX_CPUS / 64)
@@ -71,12 +71,23 @@ static __always_inline int task_origin(__u8 kind, struct task_struct *task, __u3
 	return emit_origin(here, &origin);
 }
 
+/* For the record of the task, when it has run: sched.bpf.c. */
+static __always_inline int note_woken_here(struct task_struct *task)
+{
+	struct noised_cpu *here = watched_cpu();
+	__u32 pid = (__u32)BPF_CORE_READ(task, pid);
+
+	if (here)
+		here->woken_here[pid & (NOISED_WOKEN_HERE - 1)] = pid;
+	return 0;
+}
+
 /* Here a task still has the CPU where it ran last; when another is chosen, sched_migrate_task follows. */
 static __always_inline int woken(struct task_struct *task)
 {
 	__u32 cpu = (__u32)BPF_CORE_READ(task, wake_cpu);
 
-	return cpu == bpf_get_smp_processor_id() ? 0 : task_origin(NOISED_ORIGIN_WAKE, task, cpu);
+	return cpu == bpf_get_smp_processor_id() ? note_woken_here(task) : task_origin(NOISED_ORIGIN_WAKE, task, cpu);
 }
 
 #define TASK_WAKING 0x200 /* include/linux/sched.h, the same since 4.14 */

@@ -40,6 +40,17 @@ static __always_inline void mark_stopped(struct noised_cpu *cpu, __u64 now)
 	emit_interval(cpu, NOISED_KIND_TASK, 0, NOISED_FLAG_STOPPED, cpu->probe_pid, now, now);
 }
 
+/* Forgets the mark: the next wakeup may be another CPU's. */
+static __always_inline __u32 take_woken_here(struct noised_cpu *cpu, __u32 pid)
+{
+	__u32 slot = pid & (NOISED_WOKEN_HERE - 1);
+
+	if (cpu->woken_here[slot] != pid)
+		return 0;
+	cpu->woken_here[slot] = 0;
+	return NOISED_FLAG_WOKEN_HERE;
+}
+
 /* `runnable`: the task that leaves did not want to. */
 static __always_inline int switch_task(_Bool runnable, int previous_pid, const char *previous_comm, int next_pid)
 {
@@ -67,13 +78,14 @@ static __always_inline int switch_task(_Bool runnable, int previous_pid, const c
 			    .duration_ns = now > cpu->task_start_ns ? now - cpu->task_start_ns : 0,
 			    .id = (__u32)previous_pid,
 			    .kind = NOISED_KIND_TASK,
-			    .flags = runnable ? NOISED_FLAG_PREEMPTED : 0,
+			    .flags = (__u8)(cpu->task_flags | (runnable ? NOISED_FLAG_PREEMPTED : 0)),
 			},
 		};
 
 		bpf_probe_read_kernel(task.comm, sizeof(task.comm), previous_comm);
 		emit(cpu, &task, sizeof(task), NOISED_KIND_TASK);
 	}
+	cpu->task_flags = take_woken_here(cpu, (__u32)next_pid);
 	cpu->task_start_ns = (__u32)next_pid == cpu->probe_pid ? 0 : now;
 	return 0;
 }

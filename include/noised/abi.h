@@ -61,6 +61,7 @@ enum noised_flags {
   NOISED_FLAG_PREEMPTED = 8,       /* the task could have run on */
   NOISED_FLAG_STOPPED = 16,        /* no interval but a mark: the loop itself gave the CPU away then */
   NOISED_FLAG_IN_KERNEL = 32,      /* page fault: by an instruction of the kernel's */
+  NOISED_FLAG_WOKEN_HERE = 32,     /* task: its own CPU woke it */
   NOISED_FLAG_KERNEL_ADDRESS = 64, /* page fault: the address is the kernel's */
   NOISED_FLAG_HANDLING = 128,      /* page fault: no fault but the handling of one, from handle_mm_fault */
 };
@@ -112,6 +113,9 @@ struct noised_origin {
 
 #define NOISED_STACK_DEPTH 16 /* a power of two; deepest seen: task, work, irq vector, softirq, timer, nmi */
 
+/* A power of two. Two wakeups between two switches are common, four are not; of two in one slot the later is known. */
+#define NOISED_WOKEN_HERE 4
+
 struct noised_frame {
   noised_u64 start_ns;
   noised_u64 id;
@@ -126,9 +130,12 @@ struct noised_cpu {
   noised_u32 depth;   /* frames open */
   noised_u8 kinds[NOISED_STACK_DEPTH];
   struct noised_frame frames[NOISED_STACK_DEPTH];
-  noised_u32 probe_pid;       /* thread id of the loop: its own time on the CPU is not an interval */
-  noised_u32 current_pid;     /* as of the last switch seen; the probe's when watching begins */
-  noised_u64 task_start_ns;   /* when the current task, if not the probe, was switched in */
+  noised_u32 probe_pid;                     /* thread id of the loop: its own time on the CPU is not an interval */
+  noised_u32 current_pid;                   /* as of the last switch seen; the probe's when watching begins */
+  noised_u64 task_start_ns;                 /* when the current task, if not the probe, was switched in */
+  noised_u32 woken_here[NOISED_WOKEN_HERE]; /* pids that this CPU woke for itself, until they run; by pid */
+  noised_u32 task_flags;                    /* of the current task: NOISED_FLAG_WOKEN_HERE or 0 */
+  noised_u32 reserved;
   noised_u64 lost_full;       /* records refused: ring full, or its lock not to be had */
   noised_u64 lost_nmi;        /* records refused inside an NMI, where the ring's lock is only tried */
   noised_u64 lost_depth;      /* entries refused: the stack was full */
@@ -137,7 +144,6 @@ struct noised_cpu {
   noised_u64 split;           /* frames split by a switch whose exits are still to come */
   noised_u64 lost_origins;    /* on any CPU: records refused of what it did to watched ones */
   noised_u64 queued_function; /* on any CPU: queued for a watched CPU, its interrupt not yet sent */
-  noised_u64 padding[3];
 };
 
 NOISED_STATIC_ASSERT(sizeof(struct noised_record) == 32, "noised_record is part of the ABI");

@@ -23,7 +23,7 @@ unsigned sent_as(std::uint64_t vector) {
 
 }  // namespace
 
-CauseMatcher::CauseMatcher(bool senders_seen) : senders_seen_(senders_seen), causes_(kCauses), tasks_(kTasks) {
+CauseMatcher::CauseMatcher() : causes_(kCauses), tasks_(kTasks) {
   for (unsigned kind = 0; kind < NOISED_ORIGIN_COUNT; ++kind) queues_.emplace_back(kWaiting);
 }
 
@@ -87,6 +87,7 @@ void CauseMatcher::apply(const noised_origin& origin) {
     touched = Task{};
     touched.pid = origin.task;
     touched.moved = origin.kind == NOISED_ORIGIN_MOVE;
+    touched.away = !touched.moved;
     touched.mover = origin;
   }
 }
@@ -109,8 +110,8 @@ CauseId CauseMatcher::cause_of(const Interval& interval) {
   }
 }
 
-// "Here" is what is left when no other CPU woke the task. An interrupt that nobody was seen to send shows that programs
-// did not run over there (quiet_cpu.h in tests/live tells why); then the wakeup that it came with was not seen either.
+// "Here" is what the wakeup itself said, not what is left when no other CPU was seen to wake the task: a CPU may run no
+// program where it wakes (quiet_cpu.h in tests/live tells why).
 CauseId CauseMatcher::of_task(const Interval& interval) {
   apply_until(interval.start_ns);
   if (interval.id == 0) return 0;  // the idle task runs when nobody else wants to
@@ -122,15 +123,14 @@ CauseId CauseMatcher::of_task(const Interval& interval) {
     Cause cause;
     cause.known = runs.woken;
     cause.moved = runs.moved;
-    cause.here = runs.ran && !runs.woken && !runs.moved && unsent_ns_ <= runs.ended_ns;
+    cause.here = (interval.flags & NOISED_FLAG_WOKEN_HERE) != 0 && !runs.away;
     cause.origin = runs.waker;
     cause.mover = runs.mover;
     if (cause.known || cause.moved || cause.here) id = remember(cause);
   }
   runs.ran = true;
   runs.preempted = (interval.flags & NOISED_FLAG_PREEMPTED) != 0;
-  runs.woken = runs.moved = false;
-  runs.ended_ns = interval.end_ns;
+  runs.woken = runs.moved = runs.away = false;
   runs.last = id;
   return id;
 }
@@ -155,7 +155,6 @@ CauseId CauseMatcher::of_vector(const Interval& interval) {
   has_spare_[kind] = cause.sends > 1;
   spare_[kind] = last;
   cause.known = cause.sends != 0;
-  if (!cause.known && senders_seen_) unsent_ns_ = interval.start_ns;
   return cause.known ? remember(cause) : 0;
 }
 

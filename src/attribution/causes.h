@@ -20,7 +20,7 @@ using CauseId = std::uint32_t;
 struct Cause {
   bool known = false;       ///< `origin` tells who woke the task, or sent the interrupt, or queued the function
   bool moved = false;       ///< `mover` tells who moved the task to this CPU
-  bool here = false;        ///< the task slept on this CPU and no other CPU woke it: this one did
+  bool here = false;        ///< this CPU woke the task; what ran here just before tells more
   std::uint32_t sends = 0;  ///< interrupts sent that this one answers (several may become one); origin is the first
   noised_origin origin{};
   noised_origin mover{};
@@ -35,8 +35,7 @@ class CauseMatcher {
   /// An interrupt that did not come for so long had another way: a polling idle task reads its queue without one.
   static constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 
-  /// `senders_seen`: where interrupts are sent, it is seen (Linux 6.4 on).
-  explicit CauseMatcher(bool senders_seen);
+  CauseMatcher();
 
   /// Adds an origin whose targets include this CPU. Those of one causing CPU come in order of time.
   void add(const noised_origin& origin);
@@ -54,12 +53,12 @@ class CauseMatcher {
  private:
   struct Task {
     std::uint32_t pid = 0;
-    bool ran = false;            // an interval of it was seen here, the last thing known of it is that
-    bool preempted = false;      // at that interval's end it wanted to run on: no wakeup brought it back
-    bool woken = false;          // by `waker`, since
-    bool moved = false;          // here, by `mover`, since
-    std::uint64_t ended_ns = 0;  // that interval
-    CauseId last = 0;            // of that interval
+    bool ran = false;        // an interval of it was seen here, the last thing known of it is that
+    bool preempted = false;  // at that interval's end it wanted to run on: no wakeup brought it back
+    bool woken = false;      // by `waker`, since
+    bool moved = false;      // here, by `mover`, since
+    bool away = false;       // moved elsewhere since; how it came back was not seen
+    CauseId last = 0;        // of that interval
     noised_origin waker{};
     noised_origin mover{};
   };
@@ -74,9 +73,7 @@ class CauseMatcher {
   CauseId of_function(const Interval& interval);
   CauseId remember(const Cause& cause);
 
-  bool senders_seen_;
   std::uint64_t forgotten_ns_ = 0;
-  std::uint64_t unsent_ns_ = 0;  // the last interrupt from another CPU that was not seen to be sent: see of_task()
   std::vector<Cause> causes_;
   CauseId newest_ = 0;
   std::vector<Task> tasks_;

@@ -18,9 +18,8 @@ constexpr std::uint64_t kStealIntervalNs = 1'000'000'000;
 
 }  // namespace
 
-Pipeline::Stream::Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, bool senders_seen,
-                         std::uint64_t now_ns)
-    : probe(of), watched(options, sources), causes(senders_seen), doubt(now_ns) {
+Pipeline::Stream::Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns)
+    : probe(of), watched(options, sources), doubt(now_ns) {
   popped.reserve(of.ring().capacity());
   intervals.reserve(kIntervals);
 }
@@ -36,14 +35,13 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
       feed_(options.feed_size),
       started_ns_(monotonic_ns()),
       drained_ns_(started_ns_) {
-  const bool senders_seen = tracer_.attached("ipi_send_cpu") && tracer_.attached("ipi_send_cpumask");
   for (auto& probe : probes) {
     WatchOptions watch;
     watch.cpu = probe->cpu();
     watch.threshold_ns = options.threshold_ns;
     watch.outside = options.outside;
     watch.steal_step_ns = steal_clock_ == nullptr ? 0 : StealClock::step_ns();
-    streams_.emplace_back(*probe, watch, sources, senders_seen, started_ns_);
+    streams_.emplace_back(*probe, watch, sources, started_ns_);
     streams_.back().losses.kernel = tracer_.lost(watch.cpu);
   }
   missed_runs_ = tracer_.missed_runs();

@@ -49,7 +49,7 @@ class Pipeline {
 
  private:
   struct Stream {
-    Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, bool senders_seen, std::uint64_t now_ns);
+    Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns);
 
     Probe& probe;
     WatchedCpu watched;

@@ -210,7 +210,7 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
   }));
   CHECK(by_timer + unknown + 2 >= tasks.size());  // the first was woken to start, another to end
   CHECK(unknown <= tasks.size() / 20);
-  if (measurement.tracer().attached("ipi_send_cpu")) CHECK(count_with(tasks, "waker_context", "this CPU") == 0);
+  CHECK(count_with(tasks, "waker_context", "this CPU") == 0);
   CHECK(count_with(tasks, "waker", "chain-struck") + by_timer <= tasks.size());
   CHECK(count_with(tasks, "waker", "chain-struck") <= 2);
 }

@@ -106,7 +106,7 @@ struct ChainScene {
   Names names{sources, Kallsyms::parse("ffffffff81000100 t queued_function\nffffffff81000200 t resched_curr\n")};
   Services services{"", "/nonexistent"};
   Chains chains{names, sources, services};
-  CauseMatcher causes{true};
+  CauseMatcher causes;
   Ledger ledger;
 
   void enter(Kind kind, const char* name, std::uint64_t id, std::uint8_t depth, CauseId cause, std::uint8_t flags = 0) {
