@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace noised {
@@ -49,6 +50,10 @@ inline constexpr std::size_t kCategoryCount = static_cast<std::size_t>(Category:
 std::string_view to_string(Kind kind);
 /// The name of a category as in the contract ("page_fault").
 std::string_view to_string(Category category);
+
+/// The kind, or category, with this name; nothing if there is none.
+std::optional<Kind> kind_named(std::string_view name);
+std::optional<Category> category_named(std::string_view name);
 
 /// Index into a SourceTable (names.h); equal ids mean equal kind and name.
 using SourceId = std::uint32_t;

@@ -5,6 +5,7 @@
 #include <noised/report.h>
 #include <noised/types.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,12 @@ struct LossCounts {
   std::uint64_t stopped = 0;     ///< times when the loop was stopped or waited
   std::uint64_t moved = 0;       ///< times when it was on another CPU
 };
+
+/// The reasons of add_losses(), and those that concern no CPU or all of them.
+inline constexpr std::array kCpuLossReasons = {"ring_full",        "ring_busy_in_nmi", "stack_full", "pipeline_full",
+                                               "detour_ring_full", "clock_backward",   "unpaired",   "unseen_switch",
+                                               "loop_stopped",     "loop_moved"};
+inline constexpr std::array kMachineLossReasons = {"missed_run", "origin_ring_full", "clock_step"};
 
 /// Adds the counts of a CPU to the report's.
 void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost);

@@ -165,7 +165,10 @@ void Pipeline::look_at_steal(std::uint64_t now_ns) {
 }
 
 void Pipeline::drain() {
-  drained_ns_ = monotonic_ns();
+  const std::uint64_t now_ns = monotonic_ns();
+  drain_intervals_.add(now_ns - drained_ns_);
+  drain_intervals_ns_ += now_ns - drained_ns_;
+  drained_ns_ = now_ns;
   for (std::size_t index = 0; index < streams_.size(); ++index) read(index);
   read_origins();
   const std::uint64_t missed = tracer_.missed_runs();
@@ -229,6 +232,9 @@ void Pipeline::fill(Snapshot& snapshot) const {
   add_loss({}, "missed_run", snapshot.lost.missed_runs, snapshot.lost);
   add_loss({}, "origin_ring_full", tracer_.lost_origins(), snapshot.lost);
   add_loss({}, "clock_step", clock_.steps(), snapshot.lost);
+  snapshot.drain_interval_ns = drain_interval_ns_;
+  snapshot.drain_intervals = drain_intervals_;
+  snapshot.drain_intervals_ns = drain_intervals_ns_;
 }
 
 }  // namespace noised

@@ -43,6 +43,9 @@ class Pipeline {
   /// The last drain, after the probes have ended.
   void finish();
 
+  /// What the drain interval is meant to be, for snapshots.
+  void set_drain_interval(std::uint64_t ns) { drain_interval_ns_ = ns; }
+
   void fill(Snapshot& snapshot) const;
   [[nodiscard]] DetourFeed& feed() { return feed_; }
   [[nodiscard]] SnapshotExchange& snapshots() { return snapshots_; }
@@ -85,6 +88,9 @@ class Pipeline {
   std::vector<Stream> streams_;
   std::uint64_t started_ns_ = 0;
   std::uint64_t drained_ns_ = 0;  // when the last drain began
+  Histogram drain_intervals_;
+  std::uint64_t drain_intervals_ns_ = 0;
+  std::uint64_t drain_interval_ns_ = 0;
   std::uint64_t steal_looked_ns_ = 0;
   std::uint64_t clock_steps_ = 0;
   std::uint64_t missed_runs_ = 0;

@@ -2,6 +2,9 @@
 // Hand-over of snapshots.
 #include "pipeline/snapshot.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <chrono>
 
 namespace noised {
@@ -11,8 +14,12 @@ constexpr std::chrono::seconds kPatience{2};
 
 }  // namespace
 
+SnapshotExchange::SnapshotExchange() : asked_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
 bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use) {
   const std::uint64_t ticket = asked_.fetch_add(1, std::memory_order_release) + 1;
+  const std::uint64_t one = 1;
+  (void)!write(asked_event_.get(), &one, sizeof(one));
   std::unique_lock lock(mutex_);
   if (!answered_changed_.wait_for(lock, kPatience, [&] { return answered_.load() >= ticket; })) return false;
   use(snapshot_);
@@ -22,6 +29,8 @@ bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use) {
 void SnapshotExchange::answer(const std::function<void(Snapshot&)>& fill) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
+  std::uint64_t asked = 0;
+  (void)!::read(asked_event_.get(), &asked, sizeof(asked));
   const std::uint64_t ticket = asked_.load(std::memory_order_acquire);
   fill(snapshot_);
   answered_.store(ticket);

@@ -12,6 +12,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/descriptor.h"
+#include "statistics/histogram.h"
 #include "statistics/tables.h"
 
 namespace noised {
@@ -35,15 +37,22 @@ struct Snapshot {
   std::uint64_t orphan_intervals = 0;
   std::vector<CpuSnapshot> cpus;
   std::vector<ProgramView> programs;
+  Histogram drain_intervals;  ///< from the begin of one drain to that of the next
+  std::uint64_t drain_intervals_ns = 0;
+  std::uint64_t drain_interval_ns = 0;  ///< as configured now
 };
 
 /// Between the pipeline, which must never wait, and one reader at a time, which may: the reader asks, the pipeline
-/// fills when it next comes by.
+/// comes by and fills.
 class SnapshotExchange {
  public:
+  SnapshotExchange();
+
   /// Reader: waits for a snapshot taken after this call and shows it to `use`; false if none came within 2 s.
   bool read(const std::function<void(const Snapshot&)>& use);
 
+  /// Pipeline: becomes readable when a reader asks; -1 if the kernel gave none, then it is to come by by itself.
+  [[nodiscard]] int asked_descriptor() const { return asked_event_.get(); }
   /// Pipeline: true if a reader waits. One atomic load.
   [[nodiscard]] bool wanted() const {
     return asked_.load(std::memory_order_acquire) != answered_.load(std::memory_order_relaxed);
@@ -57,6 +66,7 @@ class SnapshotExchange {
   Snapshot snapshot_;
   std::atomic<std::uint64_t> asked_{0};
   std::atomic<std::uint64_t> answered_{0};
+  Descriptor asked_event_;
 };
 
 }  // namespace noised

@@ -10,9 +10,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/cpu_set.h"
-#include "probe/smi_counter.h"
 
 namespace noised {
 namespace {
@@ -42,11 +42,11 @@ void sleep_ms(long milliseconds) {
 
 }  // namespace
 
-Probe::Probe(const ProbeOptions& options, noised_cpu& state)
-    : options_(options), state_(state), ring_(options.ring_capacity) {}
+Probe::Probe(const ProbeOptions& options, noised_cpu& state, SmiCounter smi)
+    : options_(options), state_(state), ring_(options.ring_capacity), smi_(std::move(smi)) {}
 
-Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised_cpu& state) {
-  std::unique_ptr<Probe> probe(new Probe(options, state));
+Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised_cpu& state, SmiCounter smi) {
+  std::unique_ptr<Probe> probe(new Probe(options, state, std::move(smi)));
   Attributes attributes;
   const CpuSet cpus({options.cpu});
   pthread_attr_setstacksize(attributes.get(), kStackBytes);
@@ -119,15 +119,14 @@ bool Probe::return_to_cpu() {
 
 void Probe::measure() {
   state_.probe_pid = static_cast<noised_u32>(gettid());
-  const SmiCounter smi = SmiCounter::open(options_.cpu);
   warm_up();
   go_.wait(0);
   if (stop_.load()) return;
-  const auto smi_before = smi.read();
+  const auto smi_before = smi_.read();
   while (watch() == LoopEnd::moved) {
     if (!return_to_cpu()) return;
   }
-  const auto smi_after = smi.read();
+  const auto smi_after = smi_.read();
   if (smi_before && smi_after) smi_count_ = *smi_after - *smi_before;
 }
 

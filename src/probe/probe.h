@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "probe/detour_loop.h"
+#include "probe/smi_counter.h"
 
 namespace noised {
 
@@ -29,8 +30,8 @@ struct ProbeOptions {
 class Probe {
  public:
   /// Creates the thread on its CPU; it waits there, blocked, until begin(). `state` tells the BPF programs when to
-  /// record, and outlives the probe.
-  static Result<std::unique_ptr<Probe>> create(const ProbeOptions& options, noised_cpu& state);
+  /// record, and outlives the probe. `smi` is the CPU's: opening it may take privileges that are gone by now.
+  static Result<std::unique_ptr<Probe>> create(const ProbeOptions& options, noised_cpu& state, SmiCounter smi);
   /// Stops and joins.
   ~Probe();
   Probe(const Probe&) = delete;
@@ -48,7 +49,7 @@ class Probe {
   [[nodiscard]] std::optional<std::uint64_t> smi_count() const { return running_ ? std::nullopt : smi_count_; }
 
  private:
-  Probe(const ProbeOptions& options, noised_cpu& state);
+  Probe(const ProbeOptions& options, noised_cpu& state, SmiCounter smi);
   static void* thread_main(void* self);
   void warm_up() const;
   LoopEnd watch();
@@ -60,7 +61,8 @@ class Probe {
   DetourRing ring_;
   LoopProgress progress_;
   std::atomic<bool> stop_{false};
-  std::atomic<int> go_{0};                  // futex
+  std::atomic<int> go_{0};  // futex
+  SmiCounter smi_;
   std::optional<std::uint64_t> smi_count_;  // the thread's until it is joined
   pthread_t thread_{};
   bool running_ = false;

@@ -155,6 +155,16 @@ void judge_activation(const Occurrence& activation, std::span<Sighting> sighting
   }
 }
 
+// Whether the task was preempted on its way from one activation to the next, so that it shows once more in between;
+// each preemption explains one such interval.
+bool on_the_way(std::vector<Occurrence>& activations, const Sighting& sighting) {
+  const auto next = std::partition_point(activations.begin(), activations.end(),
+                                         [&](const Occurrence& each) { return each.start_ns < sighting.start_ns; });
+  if (next == activations.end() || next->preempted == 0) return false;
+  --next->preempted;
+  return true;
+}
+
 /// Activations of one task; returns the number of detours in which noised showed it.
 std::uint64_t match_task(const Truth& truth, unsigned source, std::span<const DetourView> detours, const Doubts& doubts,
                          Times& times, Row& row) {
@@ -177,7 +187,7 @@ std::uint64_t match_task(const Truth& truth, unsigned source, std::span<const De
   for (std::size_t i = 0; i < sightings.size(); ++i) {
     if (!in_window(truth, sightings[i])) continue;
     ++shown;
-    if (!used[i]) ++row.misattributed;
+    if (!used[i] && !on_the_way(activations, sightings[i])) ++row.misattributed;
   }
   return shown;
 }

@@ -25,13 +25,17 @@ void run(Task& task, const Window& window) {
   const unsigned pid = thread_id();
   std::size_t done = 0;
   std::uint64_t woke_cpu_ns = 0;
+  std::uint64_t preempted = preemptions();
   for (std::uint64_t next = window.start_ns + task.phase_ns; next < window.end_ns && done + 1 < task.activations.size();
        next += task.period_ns) {
     const bool slept = monotonic_ns() < next;
     sleep_until(next);
     charge(woke_cpu_ns, done == 0 ? nullptr : &task.activations[done - 1]);
     Occurrence& activation = task.activations[done++];
+    const std::uint64_t on_the_way = preemptions() - preempted;
     activation = work_for(task.work_ns);
+    activation.preempted = on_the_way;
+    preempted = preemptions();
     activation.slept = slept;
     activation.source = task.source;
     activation.pid = pid;
@@ -45,6 +49,7 @@ void run(Task& task, const Window& window) {
     last.slept = true;
     last.source = task.source;
     last.pid = pid;
+    last.preempted = preemptions() - preempted;
   }
   task.activations.resize(done);
 }

@@ -25,8 +25,9 @@ Json identities_json(const std::vector<Identity>& identities) {
 
 Json occurrence_json(const Occurrence& each) {
   return Json{
-      {"start_ns", each.start_ns}, {"end_ns", each.end_ns}, {"cpu_ns", each.cpu_ns}, {"charged_ns", each.charged_ns},
-      {"count", each.count},       {"source", each.source}, {"pid", each.pid},       {"slept", each.slept}};
+      {"start_ns", each.start_ns},  {"end_ns", each.end_ns}, {"cpu_ns", each.cpu_ns}, {"charged_ns", each.charged_ns},
+      {"count", each.count},        {"source", each.source}, {"pid", each.pid},       {"slept", each.slept},
+      {"preempted", each.preempted}};
 }
 
 void read_identities(const Fields& fields, const char* key, std::vector<Identity>& out) {
@@ -46,6 +47,7 @@ void read_occurrence(const Fields& fields, Occurrence& occurrence) {
   fields.read("source", occurrence.source);
   fields.read("pid", occurrence.pid);
   fields.read("slept", occurrence.slept);
+  fields.read("preempted", occurrence.preempted);
 }
 
 void read_shape(const Fields& fields, Shape& shape) {

@@ -29,6 +29,7 @@ struct Occurrence {
   unsigned source = 0;           ///< index into Truth::sources
   unsigned pid = 0;              ///< thread that ran; 0: none did
   bool slept = true;             ///< false: the thread was late and did not sleep before this activation
+  std::uint64_t preempted = 0;   ///< so often on its way here, since the activation before ended: more intervals of it
 };
 
 /// How occurrences show in detours.

@@ -38,12 +38,16 @@ class Semaphore {
 void sleep_and_work(Semaphore& wakeup, std::uint64_t work_ns, std::vector<Occurrence>& out) {
   const unsigned pid = thread_id();
   std::uint64_t woke_cpu_ns = 0;
+  std::uint64_t preempted = preemptions();
   Occurrence* previous = nullptr;
   for (Occurrence& activation : out) {
     wakeup.wait();
     charge(woke_cpu_ns, previous);
+    const std::uint64_t on_the_way = preemptions() - preempted;
     activation = work_for(work_ns);
     activation.pid = pid;
+    activation.preempted = on_the_way;
+    preempted = preemptions();
     previous = &activation;
   }
 }

@@ -2,6 +2,8 @@
 // One activation of a known size.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <cstdint>
 
 #include "base/monotonic.h"
@@ -21,6 +23,13 @@ inline Occurrence work_for(std::uint64_t work_ns) {
   activation.cpu_ns = now - begin;
   activation.end_ns = monotonic_ns();
   return activation;
+}
+
+/// How often the kernel took the CPU from this thread although it wanted to run on.
+inline std::uint64_t preemptions() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return static_cast<std::uint64_t>(usage.ru_nivcsw);
 }
 
 /// To be called when the thread has just woken up: what the kernel charged it with since it woke up before is its

@@ -73,6 +73,7 @@ HttpResponse from_snapshot(const ApiContext& context, Build build) {
 std::string status_json(const ApiContext& context, const Snapshot& snapshot) {
   StatusView status = context.settings;
   status.uptime_ns = snapshot.elapsed_ns;
+  status.drain_interval_ns = snapshot.drain_interval_ns;
   status.clock = snapshot.clock;
   status.lost = snapshot.lost;
   status.orphan_intervals = snapshot.orphan_intervals;

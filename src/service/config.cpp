@@ -6,6 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "base/parse.h"
 #include "base/quote.h"
 #include "base/read_file.h"
 #include "service/settings.h"
@@ -13,6 +18,8 @@
 namespace noised {
 
 namespace {
+
+constexpr std::string_view kCategories = "categories";  // its keys are sources, not settings
 
 std::string place(const std::string& file, const toml::source_region& region) {
   return fmt::format("{}:{}: ", file, region.begin.line);
@@ -28,10 +35,12 @@ std::string known_names(std::string_view section) {
     last = name;
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
+  if (section.empty()) names += ", " + std::string(kCategories);
   return names;
 }
 
 bool is_section(std::string_view name) {
+  if (name == kCategories) return true;
   for (const Setting& setting : settings()) {
     if (setting.section == name) return true;
   }
@@ -57,6 +66,39 @@ Status apply_key(Config& config, std::string_view section, const toml::key& key,
   return success();
 }
 
+// "task:nvidia-smi" = "io": what takes time keeps its kind and name, and counts where the site wants it.
+Status apply_category(Config& config, const toml::key& key, const toml::node& node, const std::string& file) {
+  const std::string_view source = key.str();
+  const std::size_t colon = source.find(':');
+  const auto kind = kind_named(source.substr(0, colon));
+  if (colon == std::string_view::npos || !kind || *kind == Kind::none || *kind >= Kind::hypervisor) {
+    return usage_error(fmt::format("{}{} is not a source", place(file, key.source()), in_quotes(source)),
+                       "write KIND:NAME as in a report, such as \"task:crond\" or \"irq:eth0\"");
+  }
+  const auto category =
+      category_named(node.is_string() ? std::string_view(node.as_string()->get()) : std::string_view());
+  if (!category || *category >= Category::hypervisor) {
+    return usage_error(
+        fmt::format("{}the category of {} is not one", place(file, node.source()), in_quotes(source)),
+        "write \"periodic\", \"page_fault\", \"scheduling\", \"preemption\", \"io\", \"ipi\" or \"nmi\"");
+  }
+  config.categories.emplace(source, *category);
+  return success();
+}
+
+Status apply_entry(Config& config, std::string_view section, const toml::key& key, const toml::node& node,
+                   const std::string& file) {
+  return section == kCategories ? apply_category(config, key, node, file) : apply_key(config, section, key, node, file);
+}
+
+// A contradiction stands where the setting does that is more likely to be changed.
+Status check_together(const Config& config, const toml::table& root, const std::string& file) {
+  const Status good = noised::check_together(config);
+  if (good) return good;
+  const auto housekeeping = root["service"]["housekeeping_cpus"];
+  return usage_error(place(file, housekeeping.node()->source()) + good.error().what, good.error().remedy);
+}
+
 Result<Config> apply_sections(const toml::table& root, const std::string& file) {
   Config config;
   for (const auto& [name, node] : root) {
@@ -71,13 +113,53 @@ Result<Config> apply_sections(const toml::table& root, const std::string& file) 
                          fmt::format("write [{}] on a line of its own", name.str()));
     }
     for (const auto& [key, value] : *section) {
-      if (auto applied = apply_key(config, name.str(), key, value, file); !applied) return applied.error();
+      if (auto applied = apply_entry(config, name.str(), key, value, file); !applied) return applied.error();
     }
   }
+  if (Status good = check_together(config, root, file); !good) return good.error();
   return config;
 }
 
 }  // namespace
+
+Status check_together(const Config& config) {
+  const auto probed = parse_cpu_list(config.cpus);
+  const auto housekeeping = parse_cpu_list(config.housekeeping_cpus);
+  if (!probed || !housekeeping) return success();  // "isolated" is known at start only; then choose_cpus() checks
+  std::vector<unsigned> both;
+  std::set_intersection(probed.value().begin(), probed.value().end(), housekeeping.value().begin(),
+                        housekeeping.value().end(), std::back_inserter(both));
+  if (both.empty()) return success();
+  return usage_error(fmt::format("housekeeping_cpus: CPUs {} are probed as well", format_cpu_list(both)),
+                     "the daemon would disturb its own measurement: name others, or leave it empty");
+}
+
+std::string differences(const Config& one, const Config& other) {
+  struct Difference {
+    bool differs;
+    std::string_view key;
+  };
+  const Difference all[] = {
+      {one.cpus != other.cpus, "probe.cpus"},
+      {one.threshold_ns != other.threshold_ns, "probe.threshold"},
+      {one.policy != other.policy, "probe.policy"},
+      {one.priority != other.priority, "probe.priority"},
+      {one.buffer_bytes != other.buffer_bytes, "trace.buffer_size"},
+      {one.drain_interval_ns != other.drain_interval_ns, "trace.drain_interval"},
+      {one.socket != other.socket, "service.socket"},
+      {one.socket_group != other.socket_group, "service.socket_group"},
+      {one.listen != other.listen, "service.listen"},
+      {one.housekeeping_cpus != other.housekeeping_cpus, "service.housekeeping_cpus"},
+      {one.series_cap != other.series_cap, "service.series_cap"},
+      {one.log_level != other.log_level, "log.level"},
+      {one.categories != other.categories, "categories"},
+  };
+  std::string keys;
+  for (const Difference& each : all) {
+    if (each.differs) keys += (keys.empty() ? "" : ", ") + std::string(each.key);
+  }
+  return keys;
+}
 
 Result<Config> parse_config(const std::string& text, const std::string& file) {
   try {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include <noised/result.h>
+#include <noised/types.h>
 
 #include "service/log.h"
 
@@ -22,11 +24,23 @@ struct Config {
   std::uint64_t buffer_bytes = 2 << 20;            ///< [trace] ring buffer of each CPU; a power of two
   std::uint64_t drain_interval_ns = 25'000'000;    ///< [trace]
   std::string socket = "/run/noised/noised.sock";  ///< [service]
+  std::string socket_group;                        ///< [service] who may ask there besides root; empty: root's group
+  std::string listen = "127.0.0.1:10077";          ///< [service] of the metrics; empty: nowhere
   std::string housekeeping_cpus;                   ///< [service] a CPU list; empty: chosen automatically
+  std::uint64_t series_cap = 4096;                 ///< [service] sources with metrics of their own
   LogLevel log_level = LogLevel::info;             ///< [log]
+
+  /// [categories] by "kind:name", for the sites that see a source otherwise.
+  std::map<std::string, Category, std::less<>> categories;
 
   bool operator==(const Config&) const = default;
 };
+
+/// What is wrong between settings that are good each; usage error.
+Status check_together(const Config& config);
+
+/// The keys that differ ("probe.cpus, log.level"), for people.
+std::string differences(const Config& one, const Config& other);
 
 /// Reads TOML text; what it leaves out keeps its default. Strict: a usage error names FILE:LINE and the remedy.
 Result<Config> parse_config(const std::string& text, const std::string& file);

@@ -9,14 +9,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
+#include "base/monotonic.h"
 #include "base/parse.h"
 #include "base/read_file.h"
 #include "probe/smi_counter.h"
 #include "service/api.h"
 #include "service/low_noise.h"
-#include "service/ticker.h"
+#include "service/privileges.h"
+#include "service/systemd.h"
+#include "service/tcp_socket.h"
 #include "trace/ringbuf_safety.h"
 
 namespace noised {
@@ -51,8 +55,8 @@ void warn_of_throttling(const Log& log) {
 
 }  // namespace
 
-Daemon::Daemon(const Options& options, const Log& log, CpuChoice cpus)
-    : options_(options), log_(log), cpus_(std::move(cpus)) {}
+Daemon::Daemon(const Options& options, Log& log, CpuChoice cpus)
+    : options_(options), log_(log), cpus_(std::move(cpus)), sources_(options.config.categories) {}
 
 // The server reads what the others own; the probes write to the tracer's maps.
 Daemon::~Daemon() {
@@ -61,7 +65,7 @@ Daemon::~Daemon() {
   probes_.clear();
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, const Log& log) {
+Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) {
   auto allowed = allowed_cpus();
   if (!allowed) return allowed.error();
   const Config& config = options.config;
@@ -69,18 +73,43 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, const Log&
   if (!cpus) return cpus.error();
   std::unique_ptr<Daemon> daemon(new Daemon(options, log, std::move(cpus).value()));
   if (Status confined = confine_to(daemon->cpus_.housekeeping); !confined) return confined.error();
-  // The order matters: what can fail by a mistake comes first, memory is trimmed before a probe could notice.
-  for (auto step :
-       {&Daemon::listen, &Daemon::start_clock, &Daemon::start_tracer, &Daemon::start_probes, &Daemon::start_server}) {
-    if (Status done = (daemon.get()->*step)(); !done) return done.error();
+  // The order matters: what can fail by a mistake comes first; what takes privileges before they are given up, and that
+  // before there is a second thread; memory is trimmed before a probe could notice.
+  struct Step {
+    const char* what;
+    Status (Daemon::*run)();
+  };
+  constexpr std::array kSteps = {Step{"Opening sockets", &Daemon::listen},
+                                 Step{"Calibrating the clock", &Daemon::start_clock},
+                                 Step{"Loading and attaching programs", &Daemon::start_tracer},
+                                 Step{"Giving up privileges", &Daemon::drop_privileges},
+                                 Step{"Starting to measure", &Daemon::start_probes},
+                                 Step{"Starting to answer", &Daemon::start_server}};
+  for (const Step& step : kSteps) {
+    notify_status(step.what);
+    if (Status done = (daemon.get()->*step.run)(); !done) return done.error();
   }
   return daemon;
 }
 
 Status Daemon::listen() {
-  auto socket = UnixSocket::listen(options_.config.socket);
+  const Config& config = options_.config;
+  auto socket = UnixSocket::listen(config.socket, config.socket_group);
   if (!socket) return socket.error();
   socket_ = std::move(socket).value();
+  web_socket_ = passed_socket();
+  if (web_socket_) {
+    web_address_ = "the service manager's socket";
+  } else if (!config.listen.empty()) {
+    auto web = listen_tcp(config.listen);
+    if (!web) return web.error();
+    web_socket_ = std::move(web).value();
+    web_address_ = config.listen;
+    if (!is_loopback(config.listen)) {
+      log_.warning("the metrics at {} are for anyone who can connect; README.md shows how to add TLS and passwords",
+                   config.listen);
+    }
+  }
   return success();
 }
 
@@ -152,19 +181,31 @@ Status Daemon::start_steal_clock() {
   return success();
 }
 
-Status Daemon::start_probes() {
+Status Daemon::drop_privileges() {
+  const Config& config = options_.config;
   trim_heap();
-  if (Status locked = lock_memory(); !locked) log_.warning("{}", locked.error().line());
+  const Status unlimited = unlimit_locked_memory();
+  if (!unlimited) log_.warning("{}; later pages of the daemon's own are not locked", unlimited.error().line());
+  if (Status locked = lock_memory(bool(unlimited)); !locked) log_.warning("{}", locked.error().line());
+  if (config.policy == Policy::fifo) {
+    if (Status allowed = allow_priority(config.priority); !allowed) log_.warning("{}", allowed.error().line());
+  }
+  for (const unsigned cpu : cpus_.probe) smi_counters_.push_back(SmiCounter::open(cpu));
+  return noised::drop_privileges();
+}
+
+Status Daemon::start_probes() {
   const Config& config = options_.config;
   if (config.policy == Policy::fifo) warn_of_throttling(log_);
-  for (const unsigned cpu : cpus_.probe) {
+  for (std::size_t index = 0; index < cpus_.probe.size(); ++index) {
+    const unsigned cpu = cpus_.probe[index];
     ProbeOptions options;
     options.cpu = cpu;
     options.threshold_ticks = clock_.to_ticks(config.threshold_ns);
     options.storing_limit_ticks = clock_.to_ticks(std::max(config.threshold_ns, kStoringLimitNs));
     options.fifo = config.policy == Policy::fifo;
     options.priority = config.priority;
-    auto probe = Probe::create(options, tracer_->state(cpu));
+    auto probe = Probe::create(options, tracer_->state(cpu), std::move(smi_counters_[index]));
     if (!probe) return probe.error();
     probes_.push_back(std::move(probe).value());
   }
@@ -173,6 +214,7 @@ Status Daemon::start_probes() {
   pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
   pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, pipeline_options);
+  pipeline_->set_drain_interval(config.drain_interval_ns);
   for (auto& probe : probes_) {
     if (Status begun = probe->begin(); !begun) return begun;
   }
@@ -181,11 +223,16 @@ Status Daemon::start_probes() {
 }
 
 Status Daemon::start_server() {
-  auto server = HttpServer::start(
-      socket_->descriptor(), make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_}), log_);
+  web_ = std::make_unique<Web>(pipeline_->snapshots(), sources_, run_, options_.config.series_cap);
+  std::vector<HttpRoute> routes = make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_});
+  std::vector<HttpRoute> pages = web_->routes();
+  routes.insert(routes.end(), pages.begin(), pages.end());
+  std::vector<HttpListener> listeners = {{socket_->descriptor(), std::move(routes)}};
+  if (web_socket_) listeners.push_back({web_socket_->get(), std::move(pages)});
+  auto server = HttpServer::start(std::move(listeners), log_);
   if (!server) return server.error();
   server_ = std::move(server).value();
-  log_.info("listening on {}", socket_->path());
+  log_.info("listening on {}{}", socket_->path(), web_socket_ ? " and " + web_address_ : "");
   return success();
 }
 
@@ -204,19 +251,56 @@ void Daemon::describe() {
   settings_.policy = options_.config.policy == Policy::fifo ? "fifo" : "other";
   settings_.threshold_ns = options_.config.threshold_ns;
   settings_.buffer_bytes = options_.config.buffer_bytes;
-  settings_.drain_interval_ns = options_.config.drain_interval_ns;
 }
 
 Status Daemon::run() {
-  auto ticker = Ticker::create(options_.config.drain_interval_ns, options_.duration_ns);
+  TickerOptions options;
+  options.interval_ns = options_.config.drain_interval_ns;
+  options.duration_ns = options_.duration_ns;
+  options.asked_descriptor = pipeline_->snapshots().asked_descriptor();
+  // Without a file there is nothing to read again: then the terminal it was started on is gone.
+  options.reload_on_hangup = !options_.duration_ns && !options_.config_file.empty();
+  auto ticker = Ticker::create(options);
   if (!ticker) return ticker.error();
+  Watchdog watchdog;
+  notify_ready(measuring());
   while (true) {
     auto tick = ticker.value().wait();
     if (!tick) return tick.error();
-    if (tick.value()) return success();
+    if (tick.value() == Tick::stop) break;
+    if (tick.value() == Tick::reload) reload(ticker.value());
     pipeline_->drain();
     server_->wake();  // one atomic load unless somebody follows detours
+    watchdog.alive(monotonic_ns());
   }
+  notify_stopping();
+  return success();
+}
+
+std::string Daemon::measuring() const {
+  return fmt::format("Measuring CPUs {} from CPUs {}", settings_.probe_cpus, settings_.housekeeping_cpus);
+}
+
+// No counter is touched. A file with a mistake changes nothing.
+void Daemon::reload(Ticker& ticker) {
+  notify_reloading();
+  auto read = options_.read_again();
+  if (!read) {
+    log_.error("not reloaded, the old settings stay: {}", read.error().line());
+  } else {
+    const Config& now = read.value().config;
+    Config& config = options_.config;
+    config.log_level = now.log_level;
+    log_.set_level(now.log_level);
+    if (now.drain_interval_ns != config.drain_interval_ns && ticker.set_interval(now.drain_interval_ns)) {
+      config.drain_interval_ns = now.drain_interval_ns;
+      pipeline_->set_drain_interval(now.drain_interval_ns);
+    }
+    const std::string rest = differences(config, now);
+    log_.info("reloaded {}", options_.config_file);
+    if (!rest.empty()) log_.warning("these settings take effect at the next start only: {}", rest);
+  }
+  notify_ready(measuring());
 }
 
 Report Daemon::finish() {

@@ -16,16 +16,18 @@
 #include "service/http_server.h"
 #include "service/log.h"
 #include "service/options.h"
+#include "service/ticker.h"
 #include "service/unix_socket.h"
+#include "service/web.h"
 #include "trace/steal_clock.h"
 
 namespace noised {
 
 class Daemon {
  public:
-  /// Chooses CPUs, listens, loads, attaches and starts measuring. The stop signals are blocked already (ticker.h).
-  /// Whatever fails, nothing is left behind.
-  static Result<std::unique_ptr<Daemon>> start(const Options& options, const Log& log);
+  /// Chooses CPUs, listens, loads, attaches, gives up its privileges and starts measuring. The stop signals are blocked
+  /// already (ticker.h), and no other thread runs. Whatever fails, nothing is left behind.
+  static Result<std::unique_ptr<Daemon>> start(const Options& options, Log& log);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -36,28 +38,35 @@ class Daemon {
   Report finish();
 
  private:
-  Daemon(const Options& options, const Log& log, CpuChoice cpus);
+  Daemon(const Options& options, Log& log, CpuChoice cpus);
   Status listen();
   Status start_clock();
   Status start_tracer();
   Status start_steal_clock();
+  Status drop_privileges();
   Status start_probes();
   Status start_server();
+  void reload(Ticker& ticker);
+  [[nodiscard]] std::string measuring() const;
   void describe();
 
-  const Options& options_;
-  const Log& log_;
+  Options options_;
+  Log& log_;
   CpuChoice cpus_;
   SourceTable sources_;
   RunDescription run_;
   StatusView settings_;
   ClockMap clock_;
   std::optional<UnixSocket> socket_;
+  std::optional<Descriptor> web_socket_;
+  std::string web_address_;
   std::unique_ptr<Tracer> tracer_;
   std::optional<Names> names_;
   std::optional<StealClock> steal_clock_;
+  std::vector<SmiCounter> smi_counters_;        // of the probed CPUs, until their probes take them
   std::vector<std::unique_ptr<Probe>> probes_;  // before the tracer goes: their state is in its maps
   std::unique_ptr<Pipeline> pipeline_;
+  std::unique_ptr<Web> web_;
   std::unique_ptr<HttpServer> server_;
 };
 

@@ -5,10 +5,13 @@
 
 #include <fcntl.h>
 #include <microhttpd.h>
-#include <pthread.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -17,8 +20,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/descriptor.h"
+#include "base/monotonic.h"
 #include "base/quote.h"
+#include "service/http_connections.h"
 
 namespace noised {
 
@@ -27,10 +31,14 @@ namespace {
 // libmicrohttpd 0.9.75 takes a connection's pool from malloc up to 32 KiB and from mmap above, with a munmap when the
 // connection closes. malloc itself is told by the daemon (mallopt) never to give memory back.
 constexpr std::size_t kConnectionMemory = 32UL * 1024;
-constexpr unsigned kConnections = 64;
-constexpr unsigned kIdleSeconds = 15;
+// Without a byte; http_connections.h limits the rest. A monitoring server's connection is idle between two scrapes.
+constexpr unsigned kIdleSeconds = 125;
 // All of the process is locked in memory, stacks too: the default of 8 MiB would be resident.
 constexpr std::size_t kStackSize = 256UL * 1024;
+// How often connections are looked at, while there are any.
+constexpr int kLookMs = 1000;
+constexpr int kTurns = 16;
+constexpr std::size_t kServices = 2;
 
 void log_message(void* log, const char* format, va_list arguments) {
   std::array<char, 512> text{};
@@ -53,9 +61,12 @@ MHD_Result queue(MHD_Connection* connection, unsigned status, MHD_Response* resp
 }
 
 MHD_Response* make_response(HttpResponse answer) {
-  auto body = std::make_unique<std::string>(std::move(answer.body));
+  using Body = std::shared_ptr<const std::string>;
+  if (!answer.shared_body) answer.shared_body = std::make_shared<const std::string>(std::move(answer.body));
+  auto body = std::make_unique<Body>(std::move(answer.shared_body));
   MHD_Response* const response = MHD_create_response_from_buffer_with_free_callback_cls(
-      body->size(), body->data(), [](void* owned) { delete static_cast<std::string*>(owned); }, body.get());
+      (*body)->size(), const_cast<char*>((*body)->data()),  // it only reads
+      [](void* owned) { delete static_cast<Body*>(owned); }, body.get());
   if (response == nullptr) return nullptr;
   (void)body.release();
   (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type.c_str());
@@ -72,18 +83,85 @@ MHD_Result send(MHD_Connection* connection, HttpResponse answer) {
 
 }  // namespace
 
-// What MHD calls back for each request.
-class HttpServer::Dispatch {
+// One listening socket: libmicrohttpd's daemon for it, and what that calls back. Its epoll set is waited for together
+// with the others'.
+class HttpServer::Service {
  public:
-  static MHD_Result answer(void* server, MHD_Connection* connection, const char* path, const char* method, const char*,
+  Service(HttpServer& server, std::vector<HttpRoute> routes) : server_(server), routes_(std::move(routes)) {}
+  ~Service() {
+    if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+  }
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  Status start(int listening) {
+    Descriptor own(::fcntl(listening, F_DUPFD_CLOEXEC, 0));
+    if (!own) return failure("cannot duplicate the listening socket: " + errno_text(errno));
+    daemon_ = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr, &Service::answer, this,
+        MHD_OPTION_EXTERNAL_LOGGER, &log_message, &server_.log_, MHD_OPTION_LISTEN_SOCKET, own.get(),
+        MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(HttpConnections::kLimit), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        kConnectionMemory, MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_NOTIFY_CONNECTION,
+        &Service::connection_changed, this, MHD_OPTION_NOTIFY_COMPLETED, &Service::request_completed, this,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (daemon_ == nullptr) return failure("cannot start the HTTP server: " + errno_text(errno));
+    (void)own.release();  // MHD_stop_daemon closes it
+    return success();
+  }
+
+  [[nodiscard]] int descriptor() const { return MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd; }
+  // How long it can wait for its descriptor; -1: for ever.
+  [[nodiscard]] int timeout_ms() const {
+    if (busy_) return 0;
+    MHD_UNSIGNED_LONG_LONG milliseconds = 0;
+    const int most = connections_.size() == 0 ? -1 : kLookMs;
+    if (MHD_get_timeout(daemon_, &milliseconds) != MHD_YES) return most;
+    return static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, kLookMs));
+  }
+  void serve() {
+    // At its limit, libmicrohttpd listens again only in the run after the one in which connections were closed.
+    // Bounded, so that a flood here leaves time for the other listener.
+    busy_ = true;
+    for (int turn = 0; turn < kTurns && busy_; ++turn) {
+      const std::uint64_t before = changes_;
+      MHD_run(daemon_);
+      busy_ = changes_ != before;
+    }
+    connections_.expire(monotonic_ns());
+  }
+
+ private:
+  static void connection_changed(void* service, MHD_Connection* connection, void** context,
+                                 MHD_ConnectionNotificationCode change) {
+    Service& self = *static_cast<Service*>(service);
+    HttpConnections& connections = self.connections_;
+    ++self.changes_;
+    if (change == MHD_CONNECTION_NOTIFY_STARTED) {
+      const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+      *context = connections.opened(info->connect_fd, monotonic_ns());
+    } else {
+      connections.closed(static_cast<HttpConnections::Connection*>(*context));
+    }
+  }
+
+  static HttpConnections::Connection& entry_of(MHD_Connection* connection) {
+    const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return *static_cast<HttpConnections::Connection*>(info->socket_context);
+  }
+
+  static void request_completed(void*, MHD_Connection* connection, void**, MHD_RequestTerminationCode) {
+    HttpConnections::answered(entry_of(connection), monotonic_ns());
+  }
+
+  static MHD_Result answer(void* service, MHD_Connection* connection, const char* path, const char* method, const char*,
                            const char*, std::size_t*, void** request) {
-    HttpServer& self = *static_cast<HttpServer*>(server);
+    Service& self = *static_cast<Service*>(service);
     const bool head = std::string_view(method) == MHD_HTTP_METHOD_HEAD;
     try {
-      if (*request != nullptr) return route(self, connection, path, head);
+      if (*request != nullptr) return self.route(connection, path, head);
       // MHD calls twice: with the headers only, then with the whole request. An answer to the first call makes it drop
       // the rest of the request and close the connection, so a body is never read.
-      *request = server;
+      *request = service;
       if (!head && std::string_view(method) != MHD_HTTP_METHOD_GET) {
         return send(connection, http_error(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are served"));
       }
@@ -92,16 +170,15 @@ class HttpServer::Dispatch {
       }
       return MHD_YES;
     } catch (const std::exception& error) {
-      self.log_.error("http: {} failed: {}", in_quotes(path), error.what());
+      self.server_.log_.error("http: {} failed: {}", in_quotes(path), error.what());
       return send(connection, {MHD_HTTP_INTERNAL_SERVER_ERROR, "application/json", R"({"error":"internal error"})"});
     }
   }
 
- private:
-  static MHD_Result route(HttpServer& self, MHD_Connection* connection, std::string_view path, bool head) {
-    const auto found = std::find_if(self.routes_.begin(), self.routes_.end(),
+  MHD_Result route(MHD_Connection* connection, std::string_view path, bool head) {
+    const auto found = std::find_if(routes_.begin(), routes_.end(),
                                     [&](const HttpRoute& candidate) { return candidate.path == path; });
-    if (found == self.routes_.end()) return send(connection, http_error(MHD_HTTP_NOT_FOUND, "no such path"));
+    if (found == routes_.end()) return send(connection, http_error(MHD_HTTP_NOT_FOUND, "no such path"));
     const HttpRequest request(connection);
     if (const auto* const plain = std::get_if<PlainHandler>(&found->handler)) {
       return send(connection, (*plain)(request));
@@ -109,12 +186,11 @@ class HttpServer::Dispatch {
     StreamReply reply = std::get<StreamHandler>(found->handler)(request);
     if (auto* const refusal = std::get_if<HttpResponse>(&reply)) return send(connection, std::move(*refusal));
     if (head) return send(connection, {MHD_HTTP_OK, found->stream_content_type, ""});
-    return open_stream(self, connection, *found, std::get<std::unique_ptr<StreamSource>>(std::move(reply)));
+    return open_stream(connection, *found, std::get<std::unique_ptr<StreamSource>>(std::move(reply)));
   }
 
-  static MHD_Result open_stream(HttpServer& self, MHD_Connection* connection, const HttpRoute& route,
-                                std::unique_ptr<StreamSource> source) {
-    MHD_Response* const response = self.streams_.open(connection, std::move(source));
+  MHD_Result open_stream(MHD_Connection* connection, const HttpRoute& route, std::unique_ptr<StreamSource> source) {
+    MHD_Response* const response = server_.streams_.open(connection, std::move(source));
     if (response == nullptr) {
       return send(connection, http_error(MHD_HTTP_SERVICE_UNAVAILABLE, "too many streams are open"));
     }
@@ -122,8 +198,16 @@ class HttpServer::Dispatch {
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     // A reader may pause (a pager) for as long as it likes; a Unix socket always tells when it is gone.
     (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
+    entry_of(connection).streaming = true;
     return queue(connection, MHD_HTTP_OK, response);
   }
+
+  HttpServer& server_;
+  std::vector<HttpRoute> routes_;
+  HttpConnections connections_;
+  std::uint64_t changes_ = 0;  // connections opened and closed
+  bool busy_ = false;          // there may be more to do at once
+  MHD_Daemon* daemon_ = nullptr;
 };
 
 HttpResponse http_error(unsigned status, const std::string& message) {
@@ -142,34 +226,87 @@ std::optional<std::string> HttpRequest::query(const std::string& name) const {
   return value == nullptr ? std::string() : std::string(value, size);
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(int listening, std::vector<HttpRoute> routes, const Log& log) {
-  Descriptor own(::fcntl(listening, F_DUPFD_CLOEXEC, 0));
-  if (!own) return failure("cannot duplicate the listening socket: " + errno_text(errno));
-  std::unique_ptr<HttpServer> server(new HttpServer(std::move(routes), log));
+HttpServer::HttpServer(const Log& log) : log_(log) {}
 
+Result<std::unique_ptr<HttpServer>> HttpServer::start(std::vector<HttpListener> listeners, const Log& log) {
+  assert(listeners.size() <= kServices);
+  std::unique_ptr<HttpServer> server(new HttpServer(log));
+  for (HttpListener& listener : listeners) {
+    server->services_.push_back(std::make_unique<Service>(*server, std::move(listener.routes)));
+    if (Status started = server->services_.back()->start(listener.socket); !started) return started.error();
+  }
+  if (Status started = server->start_thread(); !started) return started.error();
+  return server;
+}
+
+Status HttpServer::start_thread() {
+  woken_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!woken_) return failure("eventfd: " + errno_text(errno));
   // A new thread inherits the mask: signals stay with the threads that wait for them.
   sigset_t all;
   sigset_t before;
   (void)::sigfillset(&all);
   (void)::pthread_sigmask(SIG_SETMASK, &all, &before);
-  // epoll: its arrays live in the daemon, while the poll mode allocates one for each turn of its loop.
-  server->daemon_ = MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr,
-      &Dispatch::answer, server.get(), MHD_OPTION_EXTERNAL_LOGGER, &log_message, &log, MHD_OPTION_LISTEN_SOCKET,
-      own.get(), MHD_OPTION_CONNECTION_LIMIT, kConnections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kConnectionMemory,
-      MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_THREAD_STACK_SIZE, kStackSize,
-      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-  const int error = errno;
+  pthread_attr_t attributes;
+  (void)::pthread_attr_init(&attributes);
+  (void)::pthread_attr_setstacksize(&attributes, kStackSize);
+  pthread_t thread{};
+  const int error = ::pthread_create(
+      &thread, &attributes,
+      [](void* server) -> void* {
+        static_cast<HttpServer*>(server)->run();
+        return nullptr;
+      },
+      this);
+  (void)::pthread_attr_destroy(&attributes);
   (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (server->daemon_ == nullptr) return failure("cannot start the HTTP server: " + errno_text(error));
-  (void)own.release();  // MHD_stop_daemon closes it
-  return server;
+  if (error != 0) return failure("cannot start the HTTP thread: " + errno_text(error));
+  (void)::pthread_setname_np(thread, "http");
+  thread_ = thread;
+  return success();
+}
+
+void HttpServer::notify() const {
+  const std::uint64_t one = 1;
+  (void)!::write(woken_.get(), &one, sizeof(one));
+}
+
+void HttpServer::wake() {
+  if (streams_.any()) notify();
+}
+
+void HttpServer::run() {
+  while (!stopping_.load(std::memory_order_acquire)) serve(-1);
+  // A client that does not read cannot be told; the server then just closes its connection.
+  streams_.stop();
+  for (int i = 0; i < 100 && streams_.any(); ++i) {
+    streams_.resume();
+    serve(1);
+  }
+}
+
+void HttpServer::serve(int timeout_ms) {
+  std::array<pollfd, kServices + 1> waiting{};
+  waiting[0] = {woken_.get(), POLLIN, 0};
+  for (std::size_t i = 0; i < services_.size(); ++i) {
+    waiting[i + 1] = {services_[i]->descriptor(), POLLIN, 0};
+    const int sooner_ms = services_[i]->timeout_ms();
+    if (sooner_ms >= 0 && (timeout_ms < 0 || sooner_ms < timeout_ms)) timeout_ms = sooner_ms;
+  }
+  (void)::poll(waiting.data(), services_.size() + 1, timeout_ms);
+  if ((waiting[0].revents & POLLIN) != 0) {
+    std::uint64_t wakes = 0;
+    (void)!::read(woken_.get(), &wakes, sizeof(wakes));
+    streams_.resume();
+  }
+  for (const auto& service : services_) service->serve();
 }
 
 HttpServer::~HttpServer() {
-  if (daemon_ == nullptr) return;
-  streams_.stop();
-  MHD_stop_daemon(daemon_);
+  if (!thread_) return;
+  stopping_.store(true, std::memory_order_release);
+  notify();
+  (void)::pthread_join(*thread_, nullptr);
 }
 
 }  // namespace noised

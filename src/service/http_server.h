@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's HTTP server: GET and HEAD on a listening socket, one thread, plain answers and streams.
+// The daemon's HTTP server: GET and HEAD on its listening sockets, one thread, plain answers and streams.
 #pragma once
 
+#include <pthread.h>
+
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,11 +14,11 @@
 
 #include <noised/result.h>
 
+#include "base/descriptor.h"
 #include "service/http_stream.h"
 #include "service/log.h"
 
 struct MHD_Connection;
-struct MHD_Daemon;
 
 namespace noised {
 
@@ -23,6 +26,7 @@ struct HttpResponse {
   unsigned status = 200;
   std::string content_type = "application/json";
   std::string body;
+  std::shared_ptr<const std::string> shared_body = nullptr;  ///< if there is one, it is sent instead
 };
 
 /// A response {"error": message} with this status.
@@ -52,12 +56,18 @@ struct HttpRoute {
   std::string stream_content_type = "application/x-ndjson";  ///< of a stream; plain answers carry their own
 };
 
+/// What is served on one listening, non-blocking socket; the socket stays the caller's.
+struct HttpListener {
+  int socket = -1;
+  std::vector<HttpRoute> routes;
+};
+
 /// Serves until destroyed. Its one thread inherits the creating thread's CPU affinity and scheduling policy, and has
 /// all signals blocked.
 class HttpServer {
  public:
-  /// Serves the routes on a listening, non-blocking socket, which stays the caller's. `log` must outlive the server.
-  static Result<std::unique_ptr<HttpServer>> start(int listening, std::vector<HttpRoute> routes, const Log& log);
+  /// Serves each listener's routes there and nowhere else. `log` must outlive the server.
+  static Result<std::unique_ptr<HttpServer>> start(std::vector<HttpListener> listeners, const Log& log);
 
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -65,18 +75,24 @@ class HttpServer {
   ~HttpServer();
 
   /// Makes streams read their sources again; any thread. To be called about every 100 ms also without news: it is how
-  /// a stream notices that its client is gone. One relaxed load when there are no streams.
-  void wake() { streams_.wake(); }
+  /// a stream notices that its client is gone. One relaxed load when there are no streams, else a system call.
+  void wake();
 
  private:
-  class Dispatch;
+  class Service;
 
-  HttpServer(std::vector<HttpRoute> routes, const Log& log) : routes_(std::move(routes)), log_(log) {}
+  explicit HttpServer(const Log& log);
+  Status start_thread();
+  void run();
+  void serve(int timeout_ms);
+  void notify() const;
 
-  std::vector<HttpRoute> routes_;
   const Log& log_;
   HttpStreams streams_;
-  MHD_Daemon* daemon_ = nullptr;
+  std::vector<std::unique_ptr<Service>> services_;
+  Descriptor woken_;  // eventfd
+  std::atomic<bool> stopping_{false};
+  std::optional<pthread_t> thread_;
 };
 
 }  // namespace noised

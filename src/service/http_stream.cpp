@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relies on libmicrohttpd 0.9.75: a content reader may suspend its own connection and return 0; resuming is allowed
-// from any thread; a suspended connection has no timeout and is not freed; MHD_stop_daemon aborts when one is left.
+// Relies on libmicrohttpd 0.9.75: a content reader may suspend its own connection and return 0; a suspended connection
+// has no timeout and is not freed; MHD_stop_daemon aborts when one is left.
 #include "service/http_stream.h"
 
 #include <microhttpd.h>
 #include <poll.h>
 
-#include <chrono>
 #include <exception>
-#include <thread>
 
 namespace noised {
 
@@ -35,7 +33,6 @@ class HttpStreams::Stream {
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  // MHD may hold its own lock here, so this takes none.
   ~Stream() { streams_.open_.fetch_sub(1, std::memory_order_relaxed); }
 
   static ssize_t read(void* stream, std::uint64_t, char* buffer, std::size_t capacity) {
@@ -45,25 +42,20 @@ class HttpStreams::Stream {
 
  private:
   ssize_t fill(char* buffer, std::size_t capacity) {
-    for (;;) {
-      const std::uint64_t wakes = streams_.wakes_.load(std::memory_order_acquire);
-      std::size_t got = 0;
-      try {
-        got = source_->read(buffer, capacity);
-      } catch (const std::exception&) {
-        return MHD_CONTENT_READER_END_WITH_ERROR;
-      }
-      if (got == StreamSource::kEnd) return MHD_CONTENT_READER_END_OF_STREAM;
-      if (got > 0) return static_cast<ssize_t>(got);
-      if (client_is_gone(socket_)) return MHD_CONTENT_READER_END_WITH_ERROR;
-      const std::lock_guard hold(streams_.mutex_);
-      if (streams_.stopping_) return MHD_CONTENT_READER_END_OF_STREAM;
-      // A wake since the source was read would have missed this stream: what it announced is read now.
-      if (streams_.wakes_.load(std::memory_order_relaxed) != wakes) continue;
-      MHD_suspend_connection(connection_);
-      streams_.suspended_.push_back(connection_);
-      return 0;
+    std::size_t got = 0;
+    try {
+      got = source_->read(buffer, capacity);
+    } catch (const std::exception&) {
+      return MHD_CONTENT_READER_END_WITH_ERROR;
     }
+    if (got == StreamSource::kEnd) return MHD_CONTENT_READER_END_OF_STREAM;
+    if (got > 0) return static_cast<ssize_t>(got);
+    if (client_is_gone(socket_)) return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (streams_.stopping_) return MHD_CONTENT_READER_END_OF_STREAM;
+    // A wake since the source was read is not lost: it resumes this stream when the thread comes by.
+    MHD_suspend_connection(connection_);
+    streams_.suspended_.push_back(connection_);
+    return 0;
   }
 
   HttpStreams& streams_;
@@ -83,24 +75,9 @@ MHD_Response* HttpStreams::open(MHD_Connection* connection, std::unique_ptr<Stre
   return response;
 }
 
-void HttpStreams::resume_all() {
-  const std::lock_guard hold(mutex_);
-  wakes_.fetch_add(1, std::memory_order_release);
-  // Under the lock: a stream must not suspend itself again between being resumed and leaving the list.
+void HttpStreams::resume() {
   for (MHD_Connection* const connection : suspended_) MHD_resume_connection(connection);
   suspended_.clear();
-}
-
-void HttpStreams::stop() {
-  {
-    const std::lock_guard hold(mutex_);
-    stopping_ = true;
-  }
-  resume_all();
-  // A client that does not read cannot be told; the server then just closes its connection.
-  for (int i = 0; i < 100 && open_.load(std::memory_order_relaxed) != 0; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
 }
 
 }  // namespace noised

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 struct MHD_Connection;
@@ -31,7 +30,7 @@ class StreamSource {
 };
 
 /// All open streams of a server. A stream with nothing to send is suspended: out of the server's epoll set, at no cost
-/// until wake().
+/// until it is resumed. HTTP thread only, but for any().
 class HttpStreams {
  public:
   /// Streams served at once; below the server's connection limit, so that there is always room for plain requests.
@@ -42,22 +41,17 @@ class HttpStreams {
   /// A response that pulls from the source, or null when there are already kLimit streams or memory is short.
   MHD_Response* open(MHD_Connection* connection, std::unique_ptr<StreamSource> source);
 
-  /// Resumes suspended streams; any thread. One relaxed load when there are no streams.
-  void wake() {
-    if (open_.load(std::memory_order_relaxed) != 0) resume_all();
-  }
-
-  /// Ends all streams, and waits up to 100 ms for their clients to be told.
-  void stop();
+  /// True if there are streams; one relaxed load, any thread.
+  [[nodiscard]] bool any() const { return open_.load(std::memory_order_relaxed) != 0; }
+  /// Has suspended streams read their sources again.
+  void resume();
+  /// From now on, a stream that is resumed with nothing to send ends.
+  void stop() { stopping_ = true; }
 
  private:
   class Stream;
 
-  void resume_all();
-
   std::atomic<unsigned> open_{0};
-  std::atomic<std::uint64_t> wakes_{0};
-  std::mutex mutex_;                        // of what follows; held for list operations only
   std::vector<MHD_Connection*> suspended_;  // each exactly once; MHD keeps a suspended connection alive
   bool stopping_ = false;
 };

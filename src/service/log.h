@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -23,6 +24,9 @@ class Log {
  public:
   /// Logs to a descriptor, which stays the caller's.
   explicit Log(LogLevel least, int descriptor = STDERR_FILENO);
+
+  /// From now on; any thread.
+  void set_level(LogLevel least) { least_.store(least, std::memory_order_relaxed); }
 
   template <typename... Args>
   void debug(fmt::format_string<Args...> format, Args&&... args) const {
@@ -44,7 +48,7 @@ class Log {
  private:
   void write(LogLevel level, fmt::string_view format, fmt::format_args args) const;
 
-  LogLevel least_;
+  std::atomic<LogLevel> least_;
   int descriptor_;
   bool priorities_;  // the reader is the journal, which takes a line's level from <N> in front of it
 };

@@ -26,9 +26,9 @@ void keep_heap() {
 
 void trim_heap() { malloc_trim(0); }
 
-Status lock_memory() {
+Status lock_memory(bool future) {
   // On fault, not at once: locking the unused part of every stack and library would take 20 MiB.
-  if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0) return success();
+  if (mlockall(MCL_CURRENT | (future ? MCL_FUTURE : 0) | MCL_ONFAULT) == 0) return success();
   return failure(fmt::format("mlockall: {}", std::strerror(errno)),
                  "grant CAP_IPC_LOCK or raise RLIMIT_MEMLOCK, or page faults of the loop's own may show up as noise");
 }

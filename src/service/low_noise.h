@@ -17,8 +17,9 @@ void keep_heap();
 /// Gives back what start-up left over, while no probe runs yet.
 void trim_heap();
 
-/// Locks all memory, present and future, as it is touched: a page fault in the loop would be noise of our own.
-Status lock_memory();
+/// Locks all memory, as it is touched: a page fault in the loop would be noise of our own. `future`: also what will be
+/// mapped later, which then fails where it exceeds RLIMIT_MEMLOCK.
+Status lock_memory(bool future);
 
 /// Confines this thread, and those that it creates from now on, to these CPUs.
 Status confine_to(const std::vector<unsigned>& cpus);

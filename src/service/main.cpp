@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   const auto options = noised::parse_options(argc, argv);
   if (!options) return fail(options.error());
   if (options.value().output) return print(*options.value().output);
-  const noised::Log log(options.value().config.log_level);
+  noised::Log log(options.value().config.log_level);
   noised::block_stop_signals();
 
   auto daemon = noised::Daemon::start(options.value(), log);

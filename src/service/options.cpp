@@ -32,6 +32,8 @@ constexpr std::array kOverrides = {
     Override{"--policy", "probe", "policy", "other|fifo", "scheduling policy of the measuring threads"},
     Override{"--priority", "probe", "priority", "N", "their priority with fifo, 1 to 99"},
     Override{"--socket", "service", "socket", "PATH", "Unix socket that noisectl talks to"},
+    Override{"--web.listen-address", "service", "listen", "HOST:PORT",
+             "where Prometheus scrapes, such as 127.0.0.1:10077; \"\": nowhere"},
     Override{"--log-level", "log", "level", "L", "debug, info, warning or error"},
 };
 
@@ -115,11 +117,21 @@ Status apply_run(const Written& written, Options& options) {
   return success();
 }
 
+bool is_given(const Written& written, std::string_view flag) {
+  for (std::size_t i = 0; i < kOverrides.size(); ++i) {
+    if (kOverrides[i].flag == flag) return written.overrides[i].has_value();
+  }
+  return false;
+}
+
 Result<Options> resolve(const Written& written, const std::string& default_config) {
   Options options;
   if (auto read = read_file_settings(written, default_config, options); !read) return read.error();
   if (auto applied = apply_overrides(written, options.config); !applied) return applied.error();
+  if (auto good = check_together(options.config); !good) return good.error();
   if (auto applied = apply_run(written, options); !applied) return applied.error();
+  // Nobody scrapes a measurement that ends, and several may run side by side.
+  if (options.duration_ns && !is_given(written, "--web.listen-address")) options.config.listen.clear();
   if (written.check_config) {
     options.output = options.config_file.empty() ? "no " + default_config + ", built-in defaults: good\n"
                                                  : options.config_file + ": good\n";
@@ -159,7 +171,15 @@ Result<Options> parse_options(int argc, const char* const* argv, const std::stri
     return usage_error(error.what(), "noised --help lists what can be given");
   }
   if (written.version) return print_only("noised " NOISED_VERSION "\n");
-  return resolve(written, default_config);
+  auto options = resolve(written, default_config);
+  if (options) options.value().arguments.assign(argv + 1, argv + argc);
+  return options;
+}
+
+Result<Options> Options::read_again() const {
+  std::vector<const char*> again = {"noised"};
+  for (const std::string& argument : arguments) again.push_back(argument.c_str());
+  return parse_options(static_cast<int>(again.size()), again.data(), config_file);
 }
 
 }  // namespace noised

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <noised/result.h>
 
@@ -22,6 +23,10 @@ struct Options {
   bool force_ringbuf = false;                ///< despite check_ringbuf (trace/ringbuf_safety.h)
   std::optional<std::string> btf;            ///< BTF file to use for the running kernel's
   std::optional<std::string> output;         ///< print this on standard output and exit 0: nothing else is asked for
+  std::vector<std::string> arguments;        ///< as given, without the program's name
+
+  /// The same command line with its file as it is now.
+  [[nodiscard]] Result<Options> read_again() const;
 };
 
 /// Parses the command line and reads the configuration file; every mistake is a usage error of one line. Without

@@ -2,6 +2,8 @@
 // The table of settings and the range of each.
 #include "service/settings.h"
 
+#include <grp.h>
+
 #include <array>
 #include <bit>
 #include <charconv>
@@ -11,6 +13,7 @@
 #include "base/cpus.h"
 #include "base/parse.h"
 #include "base/quote.h"
+#include "service/tcp_socket.h"
 #include "service/unix_socket.h"
 
 namespace noised {
@@ -86,6 +89,41 @@ Status set_socket(Config& config, const std::string& value) {
   return success();
 }
 
+Status set_socket_group(Config& config, const std::string& value) {
+  if (!value.empty() && getgrnam(value.c_str()) == nullptr) {
+    return usage_error("socket_group: there is no group " + in_quotes(value),
+                       "create it (groupadd --system NAME), or name one of /etc/group");
+  }
+  config.socket_group = value;
+  return success();
+}
+
+Status set_listen(Config& config, const std::string& value) {
+  if (!value.empty()) {
+    if (auto good = check_listen_address(value); !good) return good;
+  }
+  config.listen = value;
+  return success();
+}
+
+// 64 is what one CPU may show on its own; a million series are more than any Prometheus is meant to take from one
+// target.
+constexpr std::uint64_t kLeastSeries = 64;
+constexpr std::uint64_t kMostSeries = 1'000'000;
+
+Status set_series_cap(Config& config, const std::string& value) {
+  std::uint64_t cap = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, cap);
+  if (error != std::errc{} || stop != end || cap < kLeastSeries || cap > kMostSeries) {
+    return usage_error(
+        fmt::format("series_cap {} is not between {} and {}", in_quotes(value), kLeastSeries, kMostSeries),
+        "write a whole number such as 4096");
+  }
+  config.series_cap = cap;
+  return success();
+}
+
 Status set_housekeeping_cpus(Config& config, const std::string& value) {
   if (const auto cpus = parse_cpu_list(value); !cpus) return cpus.error();
   config.housekeeping_cpus = value;
@@ -107,7 +145,10 @@ constexpr std::array kSettings = {
     Setting{"trace", "buffer_size", false, set_buffer_size},
     Setting{"trace", "drain_interval", false, set_drain_interval},
     Setting{"service", "socket", false, set_socket},
+    Setting{"service", "socket_group", false, set_socket_group},
+    Setting{"service", "listen", false, set_listen},
     Setting{"service", "housekeeping_cpus", false, set_housekeeping_cpus},
+    Setting{"service", "series_cap", true, set_series_cap},
     Setting{"log", "level", false, set_log_level},
 };
 

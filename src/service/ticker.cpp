@@ -42,21 +42,38 @@ void block_stop_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-Result<Ticker> Ticker::create(std::uint64_t interval_ns, std::optional<std::uint64_t> duration_ns) {
+Result<Ticker> Ticker::create(const TickerOptions& options) {
   Ticker ticker;
   const sigset_t set = stop_signals();
   ticker.timer_ = Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   ticker.signals_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  const itimerspec every{to_timespec(interval_ns), to_timespec(interval_ns)};
-  if (!ticker.timer_ || !ticker.signals_ || timerfd_settime(ticker.timer_.get(), 0, &every, nullptr) != 0) {
-    return failure(fmt::format("timerfd or signalfd: {}", std::strerror(errno)));
-  }
-  if (duration_ns) ticker.end_ns_ = monotonic_ns() + *duration_ns;
+  ticker.asked_ = options.asked_descriptor;
+  ticker.reload_on_hangup_ = options.reload_on_hangup;
+  if (!ticker.timer_ || !ticker.signals_) return failure(fmt::format("timerfd or signalfd: {}", std::strerror(errno)));
+  if (Status set_up = ticker.set_interval(options.interval_ns); !set_up) return set_up.error();
+  if (options.duration_ns) ticker.end_ns_ = monotonic_ns() + *options.duration_ns;
   return ticker;
 }
 
-Result<bool> Ticker::wait() {
-  std::array<pollfd, 2> waiting{{{timer_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
+Status Ticker::set_interval(std::uint64_t interval_ns) {
+  const itimerspec every{to_timespec(interval_ns), to_timespec(interval_ns)};
+  if (timerfd_settime(timer_.get(), 0, &every, nullptr) == 0) return success();
+  return failure(fmt::format("timerfd_settime: {}", std::strerror(errno)));
+}
+
+Tick Ticker::signalled() const {
+  Tick tick = Tick::drain;
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
+    const bool reload = reload_on_hangup_ && info.ssi_signo == SIGHUP;
+    if (!reload) return Tick::stop;
+    tick = Tick::reload;
+  }
+  return tick;
+}
+
+Result<Tick> Ticker::wait() {
+  std::array<pollfd, 3> waiting{{{timer_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {asked_, POLLIN, 0}}};
   int timeout_ms = -1;
   if (end_ns_) {
     const std::uint64_t now_ns = monotonic_ns();
@@ -71,7 +88,8 @@ Result<bool> Ticker::wait() {
       errno != EAGAIN) {
     return failure(fmt::format("read from timerfd: {}", std::strerror(errno)));
   }
-  return (waiting[1].revents & POLLIN) != 0 || (end_ns_ && monotonic_ns() >= *end_ns_);
+  if (end_ns_ && monotonic_ns() >= *end_ns_) return Tick::stop;
+  return (waiting[1].revents & POLLIN) != 0 ? signalled() : Tick::drain;
 }
 
 }  // namespace noised

@@ -4,6 +4,7 @@
 #include "service/unix_socket.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -72,14 +73,25 @@ Status check_socket_path(const std::string& path) {
   return success();
 }
 
-Result<UnixSocket> UnixSocket::listen(const std::string& path) {
+Result<UnixSocket> UnixSocket::listen(const std::string& path, const std::string& group) {
   if (auto good = check_socket_path(path); !good) return good.error();
   UnixSocket made(path);
   // On an early return, the destructor of `made` removes what there is so far.
   if (auto locked = made.lock(); !locked) return locked.error();
   if (auto free = made.remove_stale(); !free) return free.error();
   if (auto bound = made.bind_and_listen(); !bound) return bound.error();
+  if (auto given = made.give_to(group); !given) return given.error();
   return made;
+}
+
+Status UnixSocket::give_to(const std::string& group) const {
+  if (group.empty()) return success();
+  const struct group* const found = ::getgrnam(group.c_str());
+  if (found == nullptr) return usage_error("socket_group: there is no group " + in_quotes(group), "create it");
+  constexpr auto kSameOwner = static_cast<uid_t>(-1);
+  const bool given = ::chown(path_.c_str(), kSameOwner, found->gr_gid) == 0 &&
+                     (!created_directory_ || ::chown(directory().c_str(), kSameOwner, found->gr_gid) == 0);
+  return given ? success() : Status(cannot("give to group " + group, path_, errno));
 }
 
 Status UnixSocket::create_directory() {

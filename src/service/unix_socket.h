@@ -20,8 +20,9 @@ class UnixSocket {
  public:
   /// Creates PATH (mode 0660), its directory if missing (mode 0750) and PATH.lock, and listens, non-blocking. Fails
   /// (exit code 1) when another daemon has PATH, when PATH is not a socket, or when it cannot be created; usage error
-  /// for a path that no socket can have.
-  static Result<UnixSocket> listen(const std::string& path);
+  /// for a path that no socket can have. The socket, and its directory if made here, belong to `group` unless that is
+  /// empty.
+  static Result<UnixSocket> listen(const std::string& path, const std::string& group = "");
 
   UnixSocket(UnixSocket&& other) noexcept;
   UnixSocket& operator=(UnixSocket&& other) noexcept;
@@ -33,6 +34,7 @@ class UnixSocket {
 
  private:
   explicit UnixSocket(std::string path) : path_(std::move(path)) {}
+  [[nodiscard]] Status give_to(const std::string& group) const;
   Status create_directory();
   Status lock();
   [[nodiscard]] Status remove_stale() const;

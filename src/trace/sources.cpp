@@ -2,8 +2,12 @@
 // Names and categories of sources.
 #include "trace/sources.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace noised {
 namespace {
@@ -41,6 +45,18 @@ Category category_of_softirq(std::string_view name) {
 std::string_view to_string(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
 std::string_view to_string(Category category) { return kCategoryNames[static_cast<std::size_t>(category)]; }
 
+std::optional<Kind> kind_named(std::string_view name) {
+  const auto* const found = std::find(kKindNames.begin(), kKindNames.end(), name);
+  if (found == kKindNames.end()) return std::nullopt;
+  return static_cast<Kind>(found - kKindNames.begin());
+}
+
+std::optional<Category> category_named(std::string_view name) {
+  const auto* const found = std::find(kCategoryNames.begin(), kCategoryNames.end(), name);
+  if (found == kCategoryNames.end()) return std::nullopt;
+  return static_cast<Category>(found - kCategoryNames.begin());
+}
+
 Category category_of(Kind kind, std::string_view name) {
   switch (kind) {
     case Kind::vector:
@@ -76,7 +92,8 @@ Category category_of(Kind kind, std::string_view name) {
   return Category::unexplained;
 }
 
-SourceTable::SourceTable() : sources_(std::make_unique<Source[]>(kCapacity)) {
+SourceTable::SourceTable(CategoryChoices chosen)
+    : chosen_(std::move(chosen)), sources_(std::make_unique<Source[]>(kCapacity)) {
   // The gaps first, then an "other" for each kind, so that gap() and other() are arithmetic.
   for (Kind kind : {Kind::hypervisor, Kind::hardware, Kind::overhead, Kind::unexplained}) append(kind, to_string(kind));
   for (auto kind = static_cast<unsigned>(Kind::none); kind < static_cast<unsigned>(Kind::hypervisor); ++kind) {
@@ -86,7 +103,9 @@ SourceTable::SourceTable() : sources_(std::make_unique<Source[]>(kCapacity)) {
 
 SourceId SourceTable::append(Kind kind, std::string_view name) {
   const auto id = static_cast<SourceId>(size());
-  sources_[id] = Source{kind, category_of(kind, name), std::string(name)};
+  const auto chosen = chosen_.find(fmt::format("{}:{}", to_string(kind), name));
+  const Category category = chosen == chosen_.end() ? category_of(kind, name) : chosen->second;
+  sources_[id] = Source{kind, category, std::string(name)};
   size_.store(id + 1, std::memory_order_release);
   ids_.emplace(key_of(kind, name), id);
   return id;

@@ -5,6 +5,7 @@
 #include <noised/types.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,12 +22,16 @@ struct Source {
 /// The category of a source, by kind and, for vectors and softirqs, by name (design.md, "Words").
 Category category_of(Kind kind, std::string_view name);
 
+/// Categories that the configuration chooses, by "kind:name".
+using CategoryChoices = std::map<std::string, Category, std::less<>>;
+
 /// Append-only: an entry never moves or changes, so another thread may read every id that it was handed under a lock.
 class SourceTable {
  public:
   static constexpr std::size_t kCapacity = 4096;
 
-  SourceTable();
+  /// `chosen`: categories by "kind:name" that differ from category_of().
+  explicit SourceTable(CategoryChoices chosen = {});
 
   /// The id of (kind, name), new or known; once the table is full, the id of (kind, "other").
   SourceId intern(Kind kind, std::string_view name);
@@ -42,6 +47,7 @@ class SourceTable {
  private:
   SourceId append(Kind kind, std::string_view name);
 
+  CategoryChoices chosen_;
   std::unique_ptr<Source[]> sources_;
   std::atomic<std::size_t> size_{0};
   std::uint64_t overflowed_ = 0;

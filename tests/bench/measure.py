@@ -183,6 +183,16 @@ class Bench:
               f"  resident memory    {rss / 2**20:6.1f} MiB, peak {peak / 2**20:.1f} MiB (aim: at most 32 MiB)\n")
         return {"daemon": {"cpu_share": round(used_ns / elapsed, 6), "rss_bytes": rss, "peak_rss_bytes": peak}}
 
+    # -- scrape
+
+    def scrape(self):
+        scraped = json.loads(output_of(self.program("bench_scrape")))
+        print(f"scrape: {scraped['cpus']} watched CPUs, {scraped['series']} series of sources, "
+              f"{scraped['bytes'] / 2**20:.1f} MiB, over TCP on loopback\n"
+              f"  median {scraped['p50_ns'] / 1e6:8.2f} ms   99% {scraped['p99_ns'] / 1e6:8.2f} ms (aim: below 10 ms)\n"
+              f"  the pipeline copies its statistics for one in at most {scraped['longest_fill_ns'] / 1e6:.2f} ms\n")
+        return {"scrape": {key: scraped[key] for key in ("p99_ns", "bytes", "series")}}
+
 
 def watched_key(program, kind):
     """The report's count of intervals that tells how often a program ran on the watched CPU."""
@@ -208,13 +218,13 @@ def cpu_time_ns(pid):
 def main():
     build, *arguments = sys.argv[1:]
     as_json = "--json" in arguments
-    names = [name for name in arguments if name != "--json"] or ["loop", "bpf", "pipeline", "daemon", "observer"]
+    names = [name for name in arguments if name != "--json"] or ["loop", "bpf", "pipeline", "daemon", "scrape", "observer"]
     exit_on_signals()
     result = {}
     tables = sys.stdout
     with tempfile.TemporaryDirectory(prefix="noised-bench-") as directory:
         bench = Bench(build, directory)
-        run = {"loop": bench.loop, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone,
+        run = {"loop": bench.loop, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone, "scrape": bench.scrape,
                "observer": lambda: observer(build, bench.cpu, directory)}
         sys.stdout = sys.stderr if as_json else tables
         for name in dict.fromkeys(names):

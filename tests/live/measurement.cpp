@@ -82,7 +82,7 @@ Measurement::Measurement(unsigned cpu, const MeasurementOptions& options) : cpu_
   probe_options.fifo = options.fifo;
   probe_options.threshold_ticks = clock_.to_ticks(threshold_ns);
   probe_options.storing_limit_ticks = clock_.to_ticks(1000);
-  auto probe = Probe::create(probe_options, tracer_->state(cpu));
+  auto probe = Probe::create(probe_options, tracer_->state(cpu), SmiCounter::open(cpu));
   if (!probe) FAIL(probe.error().line());
   probes_.push_back(std::move(probe).value());
   PipelineOptions pipeline_options;

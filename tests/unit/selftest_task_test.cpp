@@ -34,6 +34,23 @@ TEST_CASE("what the kernel charges before the switch makes the time uncertain, n
   CHECK(scene.compare().verdict == Verdict::fail);  // it is known within 2.4% only
 }
 
+TEST_CASE("a task that was preempted on its way shows once more, and no more often than the kernel says",
+          "[selftest]") {
+  TaskScene scene;
+  DetourView extra = scene.detours[50];
+  extra.start_ns = scene.truth.occurrences[50].end_ns + 100'000;
+  extra.duration_ns = 50'000;
+  REQUIRE(extra.start_ns + extra.duration_ns < scene.truth.occurrences[51].start_ns);
+  scene.detours.insert(scene.detours.begin() + 51, extra);
+  CHECK(scene.compare().misattributed == 1);
+  scene.truth.occurrences[51].preempted = 1;
+  CHECK(scene.compare().misattributed == 0);
+  CHECK(scene.compare().found == 100);
+  extra.start_ns += 60'000;
+  scene.detours.insert(scene.detours.begin() + 52, extra);
+  CHECK(scene.compare().misattributed == 1);
+}
+
 TEST_CASE("an activation that does not show is missed", "[selftest]") {
   TaskScene scene;
   scene.detours.erase(scene.detours.begin() + 50);

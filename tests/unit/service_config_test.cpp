@@ -43,7 +43,8 @@ TEST_CASE("every key is read") {
   const auto read = parse_config(
       "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\n"
       "[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\n"
-      "[service]\nsocket = '/tmp/s'\nhousekeeping_cpus = '0,4'\n[log]\nlevel = 'debug'\n",
+      "[service]\nsocket = '/tmp/s'\nsocket_group = 'root'\nlisten = '[::1]:9'\nhousekeeping_cpus = '0,4'\n"
+      "series_cap = 64\n[log]\nlevel = 'debug'\n[categories]\n'task:a b' = 'io'\n",
       "f.conf");
   REQUIRE(read);
   const Config& config = read.value();
@@ -54,7 +55,11 @@ TEST_CASE("every key is read") {
   CHECK(config.buffer_bytes == 65536);
   CHECK(config.drain_interval_ns == 1'000'000'000);
   CHECK(config.socket == "/tmp/s");
+  CHECK(config.socket_group == "root");
+  CHECK(config.listen == "[::1]:9");
   CHECK(config.housekeeping_cpus == "0,4");
+  CHECK(config.series_cap == 64);
+  CHECK(config.categories == std::map<std::string, Category, std::less<>>{{"task:a b", Category::io}});
   CHECK(config.log_level == LogLevel::debug);
 }
 
@@ -67,11 +72,12 @@ TEST_CASE("what a file leaves out keeps its default") {
 }
 
 TEST_CASE("an unknown name is refused with its line") {
-  CHECK(refusal("\n[prob]\n") == "f.conf:2: unknown section 'prob': the sections are probe, trace, service, log");
+  CHECK(refusal("\n[prob]\n") ==
+        "f.conf:2: unknown section 'prob': the sections are probe, trace, service, log, categories");
   CHECK(refusal("[probe]\n\ntreshold = '1us'\n") ==
         "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, threshold, policy, priority");
   CHECK(refusal("cpus = '1'\n") ==
-        "f.conf:1: outside every section: key 'cpus': the sections are probe, trace, service, log");
+        "f.conf:1: outside every section: key 'cpus': the sections are probe, trace, service, log, categories");
   CHECK(refusal("\nprobe = 1\n") == "f.conf:2: 'probe' is not a section: write [probe] on a line of its own");
   CHECK(refusal("[[probe]]\n").starts_with("f.conf:1: 'probe' is not a section"));
 }
@@ -106,6 +112,20 @@ TEST_CASE("a value out of its range is refused with its line") {
       {"[trace]\ndrain_interval = '999us'", "f.conf:2: drain_interval '999us' is not between 1ms and 1s"},
       {"[trace]\ndrain_interval = '1001ms'", "f.conf:2: drain_interval '1001ms' is not"},
       {"[service]\nsocket = ''", "f.conf:2: the socket path is empty"},
+      {"[service]\nsocket_group = 'no such group'",
+       "f.conf:2: socket_group: there is no group 'no such group': create"},
+      {"[service]\nlisten = 'localhost:1'", "f.conf:2: 'localhost:1' is not an address to listen on: write such as"},
+      {"[service]\nlisten = '127.0.0.1:0'", "f.conf:2: '127.0.0.1:0' is not"},
+      {"[service]\nlisten = '127.0.0.1:65536'", "f.conf:2: '127.0.0.1:65536' is not"},
+      {"[service]\nlisten = '::1:80'", "f.conf:2: '::1:80' is not"},
+      {"[service]\nlisten = '[]:80'", "f.conf:2: '[]:80' is not"},
+      {"[service]\nseries_cap = 63", "f.conf:2: series_cap '63' is not between 64 and 1000000: write"},
+      {"[categories]\n'crond' = 'io'", "f.conf:2: 'crond' is not a source: write KIND:NAME"},
+      {"[categories]\n'overhead:x' = 'io'", "f.conf:2: 'overhead:x' is not a source"},
+      {"[categories]\n'task:x' = 'overhead'", "f.conf:2: the category of 'task:x' is not one: write"},
+      {"[categories]\n'task:x' = 1", "f.conf:2: the category of 'task:x' is not one: write"},
+      {"[probe]\ncpus = '1-3'\n[service]\nhousekeeping_cpus = '0,2-4'",
+       "f.conf:4: housekeeping_cpus: CPUs 2-3 are probed as well: the daemon would disturb"},
       {"[service]\nhousekeeping_cpus = '1-'", "f.conf:2: CPU list '1-'"},
       {"[log]\nlevel = 'loud'", "f.conf:2: unknown log level 'loud': write debug, info, warning or error"},
   };

@@ -113,7 +113,7 @@ struct Server {
     routes.push_back({"/late", StreamHandler([this](const HttpRequest&) -> StreamReply {
                         return std::make_unique<LateSource>([this] { http->wake(); });
                       })});
-    auto started = HttpServer::start(socket.descriptor(), std::move(routes), log);
+    auto started = HttpServer::start({{socket.descriptor(), std::move(routes)}}, log);
     REQUIRE(started);
     http = std::move(started).value();
   }

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# bash completion for noisectl.
+_noisectl() {
+  local word=${COMP_WORDS[COMP_CWORD]} command='' each
+  [[ ${COMP_WORDS[COMP_CWORD - 1]} == --socket ]] && { mapfile -t COMPREPLY < <(compgen -f -- "$word"); return; }
+  local commands
+  commands=$(noisectl --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+  for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    [[ " ${commands//$'\n'/ } " == *" $each "* ]] && command=$each
+  done
+  if [[ "$word" == -* ]]; then
+    # shellcheck disable=SC2086
+    mapfile -t COMPREPLY < <(compgen -W "$(noisectl $command --help 2>/dev/null | grep -o -- '--[a-z][a-z-]*' | sort -u)" -- "$word")
+  elif [[ -z "$command" ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word")
+  fi
+}
+complete -F _noisectl noisectl

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# bash completion for noised.
+_noised() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+  case "$before" in
+    --config | --socket | --btf) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    --cpus) mapfile -t COMPREPLY < <(compgen -W "isolated nohz_full" -- "$word"); return ;;
+    --policy) mapfile -t COMPREPLY < <(compgen -W "other fifo" -- "$word"); return ;;
+    --report) mapfile -t COMPREPLY < <(compgen -W "text json" -- "$word"); return ;;
+    --log-level) mapfile -t COMPREPLY < <(compgen -W "debug info warning error" -- "$word"); return ;;
+    --duration | --threshold | --priority | --web.listen-address) return ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W "$(noised --help 2>/dev/null | grep -o -- '--[a-z][a-z.-]*' | sort -u)" -- "$word")
+}
+complete -F _noised noised

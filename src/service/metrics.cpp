@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Families by prometheus-cpp. Values are sums of integer nanoseconds; a double holds them exactly for 104 days, and to
+// 1 part in 2^53 after.
+#include "service/metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/quote.h"
+#include "pipeline/losses.h"
+
+namespace noised {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Families = std::vector<MetricFamily>;
+using Labels = std::vector<ClientMetric::Label>;
+
+constexpr double kNsPerSecond = 1e9;
+// Bounds at powers of two, from 256 ns to 1.07 s: there our own buckets begin, so none has to be split.
+constexpr unsigned kFirstBound = 8;
+constexpr unsigned kLastBound = 30;
+
+double seconds(std::uint64_t ns) { return static_cast<double>(ns) / kNsPerSecond; }
+
+MetricFamily& add_family(Families& families, const char* name, const char* help, MetricType type) {
+  families.push_back({name, help, type, {}});
+  return families.back();
+}
+
+void add_value(MetricFamily& family, Labels labels, double value) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  if (family.type == MetricType::Counter) {
+    metric.counter.value = value;
+  } else {
+    metric.gauge.value = value;
+  }
+  family.metric.push_back(std::move(metric));
+}
+
+// `sum_ns` is exact; a duration of exactly a bound counts in the next bucket.
+void add_histogram(MetricFamily& family, Labels labels, const Histogram& histogram, std::uint64_t sum_ns) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  metric.histogram.sample_count = histogram.count();
+  metric.histogram.sample_sum = seconds(sum_ns);
+  unsigned bound = kFirstBound;
+  std::uint64_t below = 0;
+  const auto finish_until = [&](std::uint64_t low_ns) {
+    for (; bound <= kLastBound && low_ns >= (std::uint64_t{1} << bound); ++bound) {
+      metric.histogram.bucket.push_back({below, seconds(std::uint64_t{1} << bound)});
+    }
+  };
+  histogram.for_each([&](const HistogramBucket& bucket) {
+    finish_until(bucket.low_ns);
+    below += bucket.count;
+  });
+  finish_until(UINT64_MAX);
+  family.metric.push_back(std::move(metric));
+}
+
+std::string cpu_name(const CpuSnapshot& cpu) { return std::to_string(cpu.cpu); }
+
+// One counter for each CPU.
+template <typename Value>
+void add_for_cpus(Families& families, const Snapshot& snapshot, const char* name, const char* help, Value value) {
+  MetricFamily& family = add_family(families, name, help, MetricType::Counter);
+  for (const CpuSnapshot& cpu : snapshot.cpus) add_value(family, {{"cpu", cpu_name(cpu)}}, value(cpu));
+}
+
+void add_cpus(Families& families, const Snapshot& snapshot) {
+  add_for_cpus(families, snapshot, "noised_detours_total",
+               "Gaps in the measuring loop that were longer than its threshold.",
+               [](const CpuSnapshot& cpu) { return static_cast<double>(cpu.statistics.totals().detours); });
+  add_for_cpus(families, snapshot, "noised_incomplete_detours_total",
+               "Detours of which something was lost or cannot be known.",
+               [](const CpuSnapshot& cpu) { return static_cast<double>(cpu.statistics.totals().incomplete_detours); });
+  add_for_cpus(families, snapshot, "noised_observed_seconds_total", "Time in which the measuring loop watched its CPU.",
+               [](const CpuSnapshot& cpu) { return seconds(cpu.observed_ns); });
+  add_for_cpus(families, snapshot, "noised_blind_seconds_total",
+               "Time in which the measuring loop was stopped or moved, and nobody watched its CPU.",
+               [](const CpuSnapshot& cpu) { return seconds(cpu.blind_ns); });
+  add_for_cpus(families, snapshot, "noised_steal_seconds_total", "Steal time that the hypervisor counted meanwhile.",
+               [](const CpuSnapshot& cpu) { return seconds(cpu.steal_ns); });
+  MetricFamily& durations =
+      add_family(families, "noised_detour_duration_seconds", "How long detours lasted.", MetricType::Histogram);
+  for (const CpuSnapshot& cpu : snapshot.cpus) {
+    add_histogram(durations, {{"cpu", cpu_name(cpu)}}, cpu.statistics.detours(), cpu.statistics.totals().detour_ns);
+  }
+}
+
+// Absent is not zero: where nothing was lost, a 0 says so.
+void add_losses(Families& families, const Snapshot& snapshot) {
+  MetricFamily& family =
+      add_family(families, "noised_lost_total", "What was lost or not seen, by reason.", MetricType::Counter);
+  const auto count_of = [&](std::optional<unsigned> cpu, const char* reason) {
+    std::uint64_t count = 0;
+    for (const ReportLoss& loss : snapshot.lost.by) {
+      if (loss.cpu == cpu && loss.reason == reason) count += loss.count;
+    }
+    return static_cast<double>(count);
+  };
+  for (const CpuSnapshot& cpu : snapshot.cpus) {
+    for (const char* const reason : kCpuLossReasons) {
+      add_value(family, {{"cpu", cpu_name(cpu)}, {"reason", reason}}, count_of(cpu.cpu, reason));
+    }
+  }
+  for (const char* const reason : kMachineLossReasons) {
+    add_value(family, {{"cpu", ""}, {"reason", reason}}, count_of(std::nullopt, reason));
+  }
+}
+
+void add_programs(Families& families, const Snapshot& snapshot) {
+  std::map<std::string, bool> attached;
+  for (const ProgramView& program : snapshot.programs) {
+    bool& any = attached[program.kind];
+    any = any || !program.attached.empty();
+  }
+  MetricFamily& sources =
+      add_family(families, "noised_source_attached",
+                 "1 if this kind of source can be seen on this kernel, at least in part.", MetricType::Gauge);
+  for (const auto& [kind, any] : attached) add_value(sources, {{"kind", kind}}, any ? 1 : 0);
+  MetricFamily& runs = add_family(families, "noised_bpf_runs_total",
+                                  "Runs of each BPF program, on all CPUs (with sysctl kernel.bpf_stats_enabled=1).",
+                                  MetricType::Counter);
+  for (const ProgramView& program : snapshot.programs) {
+    if (program.runs != 0) add_value(runs, {{"program", program.name}}, static_cast<double>(program.runs));
+  }
+  MetricFamily& run_seconds =
+      add_family(families, "noised_bpf_run_seconds_total", "Time that these runs took.", MetricType::Counter);
+  for (const ProgramView& program : snapshot.programs) {
+    if (program.runs != 0) add_value(run_seconds, {{"program", program.name}}, seconds(program.run_ns));
+  }
+}
+
+void add_daemon(Families& families, const Snapshot& snapshot, const RunDescription& run) {
+  add_value(add_family(families, "noised_build_info", "1; its labels tell what runs where.", MetricType::Gauge),
+            {{"version", NOISED_VERSION}, {"kernel", run.kernel}}, 1);
+  add_value(add_family(families, "noised_clock_uncertainty_seconds",
+                       "How far the mapping between the loop's clock and the kernel's may be off.", MetricType::Gauge),
+            {}, seconds(snapshot.clock.uncertainty_ns));
+  if (snapshot.clock.containment) {
+    add_value(add_family(families, "noised_containment_ratio",
+                         "Share of the kernel's intervals that lie inside one detour; below 0.999, believe nothing.",
+                         MetricType::Gauge),
+              {}, *snapshot.clock.containment);
+  }
+  MetricFamily& drains = add_family(families, "noised_drain_interval_seconds",
+                                    "Time from one emptying of the ring buffers to the next.", MetricType::Histogram);
+  add_histogram(drains, {}, snapshot.drain_intervals, snapshot.drain_intervals_ns);
+}
+
+}  // namespace
+
+// The two families with a series for each source, and what is over the cap.
+struct SourceFamilies {
+  MetricFamily time{"noised_noise_seconds_total", "Time taken from a CPU, by source.", MetricType::Counter, {}};
+  MetricFamily count{"noised_interruptions_total", "How often each source took time.", MetricType::Counter, {}};
+
+  void add(const std::string& cpu, Category category, Kind kind, const std::string& source, std::uint64_t ns,
+           std::uint64_t times) {
+    const Labels labels = {{"cpu", cpu},
+                           {"category", std::string(to_string(category))},
+                           {"kind", std::string(to_string(kind))},
+                           {"source", as_utf8(source)}};
+    add_value(time, labels, seconds(ns));
+    add_value(count, labels, static_cast<double>(times));
+  }
+
+  void add_cpu(Metrics& metrics, std::size_t index, const CpuSnapshot& cpu, const SourceTable& sources) {
+    struct Sum {
+      std::uint64_t ns = 0;
+      std::uint64_t times = 0;
+    };
+    const std::string name = cpu_name(cpu);
+    std::map<std::pair<Category, Kind>, Sum> others;
+    cpu.statistics.for_each_source([&](const SourceStatistics& statistics) {
+      const Source& source = sources.at(statistics.id);
+      const Moments& moments = statistics.moments;
+      // A full table of sources has an "other" of its own.
+      if (source.name != "other" && metrics.admit(index, statistics.id)) {
+        add(name, source.category, source.kind, source.name, moments.total_ns(), moments.count());
+        return;
+      }
+      Sum& sum = others[{source.category, source.kind}];
+      sum.ns += moments.total_ns();
+      sum.times += moments.count();
+    });
+    for (const auto& [key, sum] : others) add(name, key.first, key.second, "other", sum.ns, sum.times);
+  }
+};
+
+bool Metrics::admit(std::size_t cpu_index, SourceId source) {
+  if (decisions_.size() <= cpu_index) decisions_.resize(cpu_index + 1);
+  std::vector<std::uint8_t>& decisions = decisions_[cpu_index];
+  if (decisions.size() <= source) decisions.resize(source + 1);
+  if (decisions[source] == 0) {
+    const bool room = admitted_count_ < series_cap_;
+    ++(room ? admitted_count_ : over_cap_);
+    decisions[source] = room ? 1 : 2;
+  }
+  return decisions[source] == 1;
+}
+
+std::string Metrics::text(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run) {
+  Families families;
+  add_daemon(families, snapshot, run);
+  add_cpus(families, snapshot);
+  SourceFamilies of_sources;
+  for (std::size_t index = 0; index < snapshot.cpus.size(); ++index) {
+    of_sources.add_cpu(*this, index, snapshot.cpus[index], sources);
+  }
+  families.push_back(std::move(of_sources.time));
+  families.push_back(std::move(of_sources.count));
+  add_value(
+      add_family(families, "noised_sources_over_cap",
+                 "Sources of a CPU without series of their own (service.series_cap), counted in source=\"other\".",
+                 MetricType::Gauge),
+      {}, static_cast<double>(over_cap_));
+  add_losses(families, snapshot);
+  add_programs(families, snapshot);
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace noised

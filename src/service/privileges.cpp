@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// libcap and libseccomp.
+#include "service/privileges.h"
+
+#include <linux/bpf.h>
+#include <seccomp.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <type_traits>
+
+#include "base/quote.h"
+
+namespace noised {
+namespace {
+
+struct FreeCapabilities {
+  void operator()(cap_t capabilities) const { (void)::cap_free(capabilities); }
+};
+struct FreeFilter {
+  void operator()(scmp_filter_ctx filter) const { ::seccomp_release(filter); }
+};
+
+// What C library and daemon use from then on: threads, memory, clocks, files of /proc and /sys, sockets that listen
+// already or are Unix ones (the service manager's).
+constexpr std::array kAllowed = {
+    // memory, threads, the end
+    "brk", "mmap", "munmap", "mprotect", "madvise", "mremap", "mlock", "mlockall", "munlock", "clone", "clone3",
+    "set_robust_list", "get_robust_list", "rseq", "membarrier", "futex", "exit", "exit_group", "gettid", "getpid",
+    "tgkill", "sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_setscheduler", "sched_getscheduler",
+    "sched_setparam", "sched_getparam", "sched_get_priority_min", "sched_get_priority_max", "sched_setattr",
+    "sched_getattr", "getcpu", "setpriority", "getpriority", "prctl", "prlimit64", "getrlimit", "arch_prctl",
+    "restart_syscall", "getrusage",
+    // clocks and signals
+    "clock_gettime", "clock_getres", "clock_nanosleep", "nanosleep", "gettimeofday", "time", "timerfd_create",
+    "timerfd_settime", "timerfd_gettime", "signalfd4", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
+    "rt_sigtimedwait", "sigaltstack", "eventfd2", "getrandom",
+    // files
+    "read", "readv", "pread64", "write", "writev", "pwrite64", "open", "openat", "close", "close_range", "fstat",
+    "stat", "lstat", "newfstatat", "statx", "lseek", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
+    "getdents64", "fcntl", "ioctl", "dup", "unlink", "unlinkat", "rmdir", "flock", "getcwd", "uname", "sysinfo",
+    "statfs", "fstatfs", "getuid", "geteuid", "getgid", "getegid", "ftruncate", "fsync", "fdatasync",
+    // waiting and sockets
+    "poll", "ppoll", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "select", "pselect6",
+    "accept", "accept4", "shutdown", "recvfrom", "recvmsg", "sendto", "sendmsg", "sendfile", "getsockopt", "setsockopt",
+    "getsockname", "getpeername", "connect", "pipe2", "capget", "capset"};
+
+Status limit(__rlimit_resource_t resource, rlim_t value, const char* what, const char* remedy) {
+  rlimit now{};
+  if (::getrlimit(resource, &now) == 0 && now.rlim_cur >= value) return success();
+  const rlimit wanted{value, std::max(value, now.rlim_max)};
+  if (::setrlimit(resource, &wanted) == 0) return success();
+  return failure(fmt::format("{}: {}", what, errno_text(errno)), remedy);
+}
+
+Status drop_capabilities() {
+  // The bounding set first, while that is still allowed: nothing executed later may regain any.
+  for (int capability = 0; ::cap_get_bound(capability) >= 0; ++capability) (void)::cap_drop_bound(capability);
+  (void)::cap_reset_ambient();
+  const std::unique_ptr<std::remove_pointer_t<cap_t>, FreeCapabilities> none(::cap_init());
+  if (none && ::cap_set_proc(none.get()) == 0) return success();
+  return failure("cannot give up capabilities: " + errno_text(errno));
+}
+
+Status add_rules(scmp_filter_ctx filter) {
+  for (const char* const name : kAllowed) {
+    const int number = ::seccomp_syscall_resolve_name(name);
+    // One that this library does not know cannot be called by it either.
+    if (number == __NR_SCMP_ERROR) continue;
+    if (const int code = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0); code != 0) {
+      return failure(fmt::format("seccomp rule for {}: {}", name, errno_text(-code)));
+    }
+  }
+  // How often the kernel refused to run a program.
+  int code = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(bpf), 1,
+                                SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(BPF_OBJ_GET_INFO_BY_FD)));
+  if (code == 0) {
+    code = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+                              SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(AF_UNIX)));
+  }
+  return code == 0 ? success() : Status(failure("seccomp: " + errno_text(-code)));
+}
+
+Status filter_system_calls() {
+  const std::unique_ptr<void, FreeFilter> filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)));
+  if (!filter) return failure("seccomp: no memory");
+  // Before Linux 5.16, a filter would turn off speculative stores, and the loop would be slower than the machine is.
+  (void)::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_SSB, 1);
+  if (Status added = add_rules(filter.get()); !added) return added;
+  // Also sets no_new_privs.
+  if (const int code = ::seccomp_load(filter.get()); code != 0) {
+    return failure("seccomp: " + errno_text(-code), "this kernel may lack CONFIG_SECCOMP_FILTER");
+  }
+  return success();
+}
+
+}  // namespace
+
+Status unlimit_locked_memory() {
+  return limit(RLIMIT_MEMLOCK, RLIM_INFINITY, "the limit of locked memory (RLIMIT_MEMLOCK) cannot be raised",
+               "set it to unlimited (LimitMEMLOCK=infinity, ulimit -l), or grant CAP_SYS_RESOURCE at start");
+}
+
+Status allow_priority(int priority) {
+  return limit(RLIMIT_RTPRIO, static_cast<rlim_t>(priority),
+               "the limit of real-time priority (RLIMIT_RTPRIO) cannot be raised",
+               "set it (LimitRTPRIO=99, ulimit -r), or grant CAP_SYS_RESOURCE at start");
+}
+
+Status drop_privileges() {
+  if (Status dropped = drop_capabilities(); !dropped) return dropped;
+  return filter_system_calls();
+}
+
+}  // namespace noised

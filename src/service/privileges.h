@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Giving up what is not needed any more once the programs are attached.
+#pragma once
+
+#include <noised/result.h>
+
+namespace noised {
+
+/// Lets this process lock as much memory as it likes without a capability.
+Status unlimit_locked_memory();
+/// Lets it start threads of a real-time priority up to this one without a capability.
+Status allow_priority(int priority);
+
+/// Gives up every capability, for good, and every system call that a measuring daemon has no use for (seccomp: refused
+/// with EPERM; among them execve, ptrace, mount, and bpf(2) but for reading statistics). For this thread and those that
+/// it creates from now on, so to be called before any other runs.
+Status drop_privileges();
+
+}  // namespace noised

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numeric addresses by getaddrinfo(3).
+#include "service/tcp_socket.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <memory>
+
+#include "base/quote.h"
+
+namespace noised {
+namespace {
+
+constexpr int kBacklog = 128;
+
+struct FreeAddress {
+  void operator()(addrinfo* address) const { ::freeaddrinfo(address); }
+};
+using Address = std::unique_ptr<addrinfo, FreeAddress>;
+
+Error not_an_address(const std::string& text) {
+  return usage_error(in_quotes(text) + " is not an address to listen on",
+                     "write such as 127.0.0.1:10077, [::1]:10077, or :10077 for all addresses");
+}
+
+bool is_port(const std::string& text) {
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65535;
+}
+
+Result<Address> resolve(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return not_an_address(text);
+  std::string host = text.substr(0, colon);
+  const std::string port = text.substr(colon + 1);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  // Without brackets the colons of an IPv6 address could be the port's.
+  if (!is_port(port) || (!bracketed && host.find_first_of(":[]") != std::string::npos)) return not_an_address(text);
+  addrinfo hints{};
+  hints.ai_family = bracketed ? AF_INET6 : host.empty() ? AF_UNSPEC : AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found) != 0) {
+    return not_an_address(text);
+  }
+  return Address(found);
+}
+
+bool is_loopback(const addrinfo& address) {
+  if (address.ai_family == AF_INET) {
+    const auto* const v4 = reinterpret_cast<const sockaddr_in*>(address.ai_addr);
+    return (ntohl(v4->sin_addr.s_addr) >> 24U) == 127;
+  }
+  const auto* const v6 = reinterpret_cast<const sockaddr_in6*>(address.ai_addr);
+  return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) != 0;
+}
+
+}  // namespace
+
+Status check_listen_address(const std::string& address) {
+  auto resolved = resolve(address);
+  return resolved ? success() : Status(resolved.error());
+}
+
+Result<Descriptor> listen_tcp(const std::string& address) {
+  auto resolved = resolve(address);
+  if (!resolved) return resolved.error();
+  const addrinfo& at = *resolved.value();
+  Descriptor socket(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int on = 1;
+  // A daemon that was just stopped leaves connections in TIME_WAIT.
+  if (socket) (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (socket && ::bind(socket.get(), at.ai_addr, at.ai_addrlen) == 0 && ::listen(socket.get(), kBacklog) == 0) {
+    return socket;
+  }
+  return failure(fmt::format("cannot listen on {}: {}", address, errno_text(errno)),
+                 "choose another address with --web.listen-address, or none with --web.listen-address \"\"");
+}
+
+bool is_loopback(const std::string& address) {
+  auto resolved = resolve(address);
+  return resolved && is_loopback(*resolved.value());
+}
+
+}  // namespace noised

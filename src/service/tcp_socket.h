@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The listening TCP socket of the metrics.
+#pragma once
+
+#include <string>
+
+#include <noised/result.h>
+
+#include "base/descriptor.h"
+
+namespace noised {
+
+/// Checks "HOST:PORT", where HOST is an IPv4 address, an IPv6 address in brackets, or empty for all; usage error
+/// otherwise. No names: an instrument does not wait for a name server.
+Status check_listen_address(const std::string& address);
+
+/// Listens there, non-blocking.
+Result<Descriptor> listen_tcp(const std::string& address);
+
+/// True if only this machine can connect to it.
+bool is_loopback(const std::string& address);
+
+}  // namespace noised

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon as a service: what it tells the manager, takes from it, reloads, and has no more rights to.
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+#include "../unit/base_temporary_directory.h"
+#include "base/read_file.h"
+#include "command.h"
+#include "left_behind.h"
+#include "measurement.h"
+#include "quiet_cpu.h"
+
+using namespace noised;
+using namespace noised::live;
+using noised::test::TemporaryDirectory;
+
+namespace {
+
+constexpr const char* kWeb = "127.0.0.1:20277";
+
+// What a service manager would hear.
+class NotifySocket {
+ public:
+  explicit NotifySocket(std::string path)
+      : path_(std::move(path)), socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
+    REQUIRE(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+  }
+  // True once a message with this line has come.
+  bool heard(const std::string& line) {
+    std::array<char, 4096> buffer{};
+    for (ssize_t got = 0; (got = recv(socket_.get(), buffer.data(), buffer.size(), 0)) > 0;) {
+      for (const std::string& each : lines_of(std::string(buffer.data(), static_cast<std::size_t>(got)))) {
+        all_.push_back(each);
+      }
+    }
+    return std::find(all_.begin(), all_.end(), line) != all_.end();
+  }
+  bool hears(const std::string& line) {
+    return eventually([&] { return heard(line); });
+  }
+  [[nodiscard]] std::string path() const { return path_; }
+  [[nodiscard]] const std::vector<std::string>& all() const { return all_; }
+  void forget() { all_.clear(); }
+
+ private:
+  std::string path_;
+  Descriptor socket_;
+  std::vector<std::string> all_;
+};
+
+struct Service {
+  TemporaryDirectory directory;
+  std::string socket = directory.path("noised.sock");
+  std::string file = directory.path("noised.conf");
+  unsigned cpu = probed_cpu();
+
+  Service() { configure("[log]\nlevel = 'info'\n"); }
+  void configure(const std::string& text) const { std::ofstream(file) << text; }
+  [[nodiscard]] Arguments command(const std::string& web = "") const {
+    return {NOISED_BINARY,          "--config", file, "--socket", socket, "--cpus", std::to_string(cpu),
+            "--web.listen-address", web};
+  }
+  [[nodiscard]] bool answers() const { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; }
+};
+
+std::string status_line(const std::string& file, const std::string& key) {
+  for (const std::string& line : lines_of(read_file(file).value())) {
+    if (line.starts_with(key + ":")) return line.substr(line.find_first_not_of(" \t", key.size() + 1));
+  }
+  return "none";
+}
+
+Outcome fetch(const std::string& path) {
+  return run({"curl", "-s", "-m", "5", "-w", "%{http_code}", "http://" + std::string(kWeb) + path});
+}
+
+}  // namespace
+
+TEST_CASE("service: once it measures, no thread has a capability, and each has a filter of system calls") {
+  const Service service;
+  Background daemon(service.command());
+  REQUIRE(eventually([&] { return service.answers(); }));
+  std::set<std::string> threads;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(daemon.pid()) + "/task")) {
+    const std::string status = task.path() / "status";
+    const std::string name = status_line(status, "Name");
+    INFO(name);
+    threads.insert(name);
+    for (const char* const set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+      CHECK(status_line(status, set) == "0000000000000000");
+    }
+    CHECK(status_line(status, "Seccomp") == "2");
+    CHECK(status_line(status, "NoNewPrivs") == "1");
+  }
+  CHECK(threads == std::set<std::string>{"noised", "noised/" + std::to_string(service.cpu), "http"});
+  CHECK(run({NOISECTL_BINARY, "--socket", service.socket, "report", "--json"}).exit_code == 0);
+  daemon.signal(SIGTERM);
+  CHECK(daemon.wait().exit_code == 0);
+  CHECK(programs_left_behind().empty());
+}
+
+TEST_CASE("service: the manager hears of every phase, that the pipeline lives, and of a reload") {
+  const Service service;
+  NotifySocket manager(service.directory.path("notify"));
+  CommandOptions options;
+  options.environment = {"NOTIFY_SOCKET=" + manager.path(), "WATCHDOG_USEC=400000"};
+  Background daemon(service.command(), options);
+  REQUIRE(manager.hears("READY=1"));
+  for (const char* const phase : {"STATUS=Opening sockets", "STATUS=Loading and attaching programs",
+                                  "STATUS=Giving up privileges", "STATUS=Starting to measure"}) {
+    CHECK(manager.heard(phase));
+  }
+  CHECK(manager.all().back().starts_with("STATUS=Measuring CPUs " + std::to_string(service.cpu) + " from CPUs "));
+  CHECK(manager.hears("WATCHDOG=1"));
+
+  daemon.signal(SIGSTOP);  // a pipeline that stands still does not say that it lives
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  (void)manager.heard("");
+  manager.forget();
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  CHECK_FALSE(manager.heard("WATCHDOG=1"));
+  daemon.signal(SIGCONT);
+  CHECK(manager.hears("WATCHDOG=1"));
+
+  manager.forget();
+  service.configure("[log]\nlevel = 'debug'\n");
+  daemon.signal(SIGHUP);
+  CHECK(manager.hears("RELOADING=1"));
+  CHECK(manager.hears("READY=1"));
+  daemon.signal(SIGTERM);
+  CHECK(manager.hears("STOPPING=1"));
+  CHECK(daemon.wait().exit_code == 0);
+}
+
+TEST_CASE("service: a reload changes what it can, names the rest, and keeps the old settings if the file is bad") {
+  const Service service;
+  Background daemon(service.command());
+  REQUIRE(eventually([&] { return service.answers(); }));
+  const auto logged = [&](const std::string& text) {
+    return eventually([&] { return daemon.err().find(text) != std::string::npos; });
+  };
+  const auto interval = [&] {
+    const Outcome status = run({NOISECTL_BINARY, "--socket", service.socket, "status", "--json"});
+    return nlohmann::json::parse(status.out).at("drain_interval_ns").get<std::uint64_t>();
+  };
+  const auto iterations = [&] {
+    const Outcome report = run({NOISECTL_BINARY, "--socket", service.socket, "report", "--json"});
+    return nlohmann::json::parse(report.out).at("cpus").at(0).at("iterations").get<std::uint64_t>();
+  };
+  CHECK(interval() == 25'000'000);
+  const std::uint64_t before = iterations();
+
+  service.configure("[trace]\ndrain_interval = '50ms'\nbuffer_size = '4MiB'\n[log]\nlevel = 'info'\n");
+  daemon.signal(SIGHUP);
+  CHECK(logged("reloaded " + service.file));
+  CHECK(logged("take effect at the next start only: trace.buffer_size\n"));
+  CHECK(interval() == 50'000'000);
+
+  service.configure("[trace]\ndrain_interval = '2s'\n");
+  daemon.signal(SIGHUP);
+  CHECK(logged("not reloaded, the old settings stay: " + service.file + ":2: drain_interval '2s' is not between"));
+  CHECK(interval() == 50'000'000);
+  CHECK(iterations() > before);
+
+  service.configure("[log]\nlevel = 'error'\n");
+  daemon.signal(SIGHUP);
+  CHECK(eventually([&] { return interval() == 25'000'000; }));
+  daemon.signal(SIGTERM);
+  CHECK(daemon.wait().exit_code == 0);
+}
+
+TEST_CASE("service: the metrics port serves a monitoring system and nothing more") {
+  if (run({"curl", "--version"}).exit_code != 0) SKIP("curl is not installed");
+  const Service service;
+  Background daemon(service.command(kWeb));
+  REQUIRE(eventually([&] { return service.answers(); }));
+  const Outcome metrics = fetch("/metrics");
+  CHECK(metrics.out.ends_with("200"));
+  CHECK(metrics.out.find("noised_detours_total{cpu=\"" + std::to_string(service.cpu) + "\"} ") != std::string::npos);
+  CHECK(fetch("/-/healthy").out == "healthy\n200");
+  CHECK(fetch("/").out.find("<a href=\"/metrics\">") != std::string::npos);
+  for (const char* const path : {"/v1/report", "/v1/status", "/v1/detours", "/metrics/", "/etc/passwd"}) {
+    INFO(path);
+    CHECK(fetch(path).out == "{\"error\":\"no such path\"}\n404");
+  }
+  Outcome local = run({"curl", "-s", "--unix-socket", service.socket, "http://noised/metrics"});
+  CHECK(local.out.find("noised_observed_seconds_total") != std::string::npos);
+  daemon.signal(SIGTERM);
+  CHECK(daemon.wait().exit_code == 0);
+}
+
+TEST_CASE("service: a socket that the manager passes serves the metrics") {
+  if (run({"systemd-socket-activate", "--version"}).exit_code != 0) SKIP("systemd-socket-activate is not installed");
+  const Service service;
+  Arguments command{"systemd-socket-activate", "--listen", kWeb, "--fdname", "metrics"};
+  const Arguments daemon_command = service.command();
+  command.insert(command.end(), daemon_command.begin(), daemon_command.end());
+  Background daemon(command);
+  REQUIRE(eventually([&] { return fetch("/metrics").out.ends_with("200"); }));
+  CHECK(service.answers());
+  daemon.signal(SIGTERM);
+  CHECK(daemon.wait().exit_code == 0);
+}
+
+TEST_CASE("service: killed at any moment of start, reload and running, it leaves nothing behind") {
+  const Service service;
+  std::minstd_rand random(static_cast<unsigned>(getpid()));
+  for (int time = 0; time < 50; ++time) {
+    Background daemon(service.command(kWeb));
+    const auto life = std::chrono::milliseconds(random() % 1200);
+    const auto reload = std::chrono::milliseconds(random() % 1200);
+    if (reload < life && reload.count() > 600) {
+      std::this_thread::sleep_for(reload);
+      if (service.answers()) daemon.signal(SIGHUP);
+      std::this_thread::sleep_for(life - reload);
+    } else {
+      std::this_thread::sleep_for(life);
+    }
+    daemon.signal(SIGKILL);
+    const Outcome outcome = daemon.wait();
+    INFO("time " << time << ", killed after " << life.count() << " ms: " << outcome.err);
+    REQUIRE(outcome.exit_code ==
+            128 + SIGKILL);  // it had not ended by itself: the one before did not block its sockets
+  }
+  CHECK(programs_left_behind().empty());
+  Background daemon(service.command(kWeb));
+  REQUIRE(eventually([&] { return service.answers(); }));
+  daemon.signal(SIGTERM);
+  CHECK(daemon.wait().exit_code == 0);
+}
