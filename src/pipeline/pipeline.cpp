@@ -192,7 +192,7 @@ void Pipeline::finish() {
   }
 }
 
-void Pipeline::fill_cpu(const Stream& stream, CpuSnapshot& cpu) const {
+void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const {
   const LoopProgress& progress = stream.probe.progress();
   const WatchedCpu& watched = stream.watched;
   cpu.cpu = stream.probe.cpu();
@@ -207,7 +207,11 @@ void Pipeline::fill_cpu(const Stream& stream, CpuSnapshot& cpu) const {
   cpu.steal_ns = watched.steal().stolen_ns();
   cpu.steal_step_ns = watched.steal().step_ns();
   cpu.smi_count = stream.probe.smi_count();
-  watched.statistics().copy_to(cpu.statistics);
+  if (detail == SnapshotDetail::all) {
+    watched.statistics().copy_to(cpu.statistics);
+  } else {
+    watched.statistics().copy_summary_to(cpu.statistics);
+  }
 }
 
 void Pipeline::fill(Snapshot& snapshot) const {
@@ -217,7 +221,7 @@ void Pipeline::fill(Snapshot& snapshot) const {
   Containment containment;
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
-    fill_cpu(stream, snapshot.cpus[index]);
+    fill_cpu(stream, snapshot.detail, snapshot.cpus[index]);
     add_losses(stream.probe.cpu(), stream.losses, snapshot.lost);
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
     containment.eligible += stream.watched.matcher().containment().eligible;

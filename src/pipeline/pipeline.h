@@ -74,7 +74,7 @@ class Pipeline {
   void add_detour(Stream& stream, const TickDetour& ticks);
   void skip(Stream& stream, const Detour& blind, std::uint64_t& count) const;
   void look_at_steal(std::uint64_t now_ns);
-  void fill_cpu(const Stream& stream, CpuSnapshot& cpu) const;
+  void fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const;
 
   Tracer& tracer_;
   ClockMap& clock_;

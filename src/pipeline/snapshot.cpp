@@ -16,7 +16,8 @@ constexpr std::chrono::seconds kPatience{2};
 
 SnapshotExchange::SnapshotExchange() : asked_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use) {
+bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail) {
+  detail_.store(detail, std::memory_order_relaxed);  // seen with what follows
   const std::uint64_t ticket = asked_.fetch_add(1, std::memory_order_release) + 1;
   const std::uint64_t one = 1;
   (void)!write(asked_event_.get(), &one, sizeof(one));
@@ -32,6 +33,7 @@ void SnapshotExchange::answer(const std::function<void(Snapshot&)>& fill) {
   std::uint64_t asked = 0;
   (void)!::read(asked_event_.get(), &asked, sizeof(asked));
   const std::uint64_t ticket = asked_.load(std::memory_order_acquire);
+  snapshot_.detail = detail_.load(std::memory_order_relaxed);
   fill(snapshot_);
   answered_.store(ticket);
   answered_changed_.notify_all();

@@ -30,7 +30,13 @@ struct CpuSnapshot {
   CpuStatistics statistics;
 };
 
+enum class SnapshotDetail : std::uint8_t {
+  summary,  ///< without the histograms of single sources and the combinations
+  all,
+};
+
 struct Snapshot {
+  SnapshotDetail detail = SnapshotDetail::all;  ///< that is wanted; what is not is left as it was
   std::uint64_t elapsed_ns = 0;
   ReportClock clock;
   ReportLost lost;
@@ -49,7 +55,7 @@ class SnapshotExchange {
   SnapshotExchange();
 
   /// Reader: waits for a snapshot taken after this call and shows it to `use`; false if none came within 2 s.
-  bool read(const std::function<void(const Snapshot&)>& use);
+  bool read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail = SnapshotDetail::all);
 
   /// Pipeline: becomes readable when a reader asks; -1 if the kernel gave none, then it is to come by by itself.
   [[nodiscard]] int asked_descriptor() const { return asked_event_.get(); }
@@ -64,6 +70,7 @@ class SnapshotExchange {
   std::mutex mutex_;  // the pipeline only tries it
   std::condition_variable answered_changed_;
   Snapshot snapshot_;
+  std::atomic<SnapshotDetail> detail_{SnapshotDetail::all};
   std::atomic<std::uint64_t> asked_{0};
   std::atomic<std::uint64_t> answered_{0};
   Descriptor asked_event_;

@@ -29,9 +29,11 @@ HttpResponse Web::metrics(std::uint64_t now_ns) {
   response.content_type = Metrics::kContentType;
   if (body_ == nullptr || now_ns - made_ns_ >= fresh_ns_) {
     body_.reset();
-    snapshots_.read([&](const Snapshot& snapshot) {
-      body_ = std::make_shared<const std::string>(metrics_.text(snapshot, sources_, run_));
-    });
+    snapshots_.read(
+        [&](const Snapshot& snapshot) {
+          body_ = std::make_shared<const std::string>(metrics_.text(snapshot, sources_, run_));
+        },
+        SnapshotDetail::summary);
     made_ns_ = now_ns;
     if (body_ == nullptr) return {503, kText, "the pipeline does not answer\n"};
   }
@@ -41,7 +43,8 @@ HttpResponse Web::metrics(std::uint64_t now_ns) {
 
 HttpResponse Web::healthy(std::uint64_t now_ns) {
   bool complete = false;
-  if (!snapshots_.read([&](const Snapshot& snapshot) { complete = health_.judge(snapshot.lost, now_ns); })) {
+  if (!snapshots_.read([&](const Snapshot& snapshot) { complete = health_.judge(snapshot.lost, now_ns); },
+                       SnapshotDetail::summary)) {
     return {503, kText, "unhealthy: the pipeline does not answer\n"};
   }
   if (!complete) return {503, kText, "unhealthy: data was lost in the last minute; noised_lost_total tells where\n"};

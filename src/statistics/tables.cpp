@@ -54,4 +54,18 @@ void CpuStatistics::copy_to(CpuStatistics& other) const {
   other = *this;
 }
 
+void CpuStatistics::copy_summary_to(CpuStatistics& other) const {
+  if (other.sources_.size() < sources_.size()) other.sources_.resize(sources_.size());
+  other.totals_ = totals_;
+  other.detours_ = detours_;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const SourceStatistics* const source = sources_[i].get();
+    if (source == nullptr) continue;
+    SourceStatistics& copy = other.sources_[i].get_or_make();
+    copy.id = source->id;
+    copy.kind = source->kind;
+    copy.moments = source->moments;
+  }
+}
+
 }  // namespace noised

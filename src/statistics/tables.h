@@ -69,6 +69,9 @@ class CpuStatistics {
 
   /// Makes `other` equal to this, reusing its memory: allocates only for what `other` has not held before.
   void copy_to(CpuStatistics& other) const;
+  /// The same, but for the histograms of single sources and the combinations, of which `other` keeps what it has: a
+  /// tenth of the bytes.
+  void copy_summary_to(CpuStatistics& other) const;
 
   [[nodiscard]] const DetourTotals& totals() const { return totals_; }
 

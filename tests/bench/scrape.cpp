@@ -46,7 +46,7 @@ void copy(const std::vector<CpuStatistics>& from, Snapshot& to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
     to.cpus[i].cpu = static_cast<unsigned>(i);
     to.cpus[i].observed_ns = 1'000'000'000;
-    from[i].copy_to(to.cpus[i].statistics);
+    from[i].copy_summary_to(to.cpus[i].statistics);
   }
 }
 

@@ -200,6 +200,26 @@ TEST_CASE("a snapshot of another CPU replaces all of the first", "[statistics]")
   require_equal(snapshot, CpuStatistics());
 }
 
+TEST_CASE("a summary has the totals, the detours and the moments", "[statistics]") {
+  std::mt19937_64 random(5);
+  CpuStatistics cpu;
+  CpuStatistics summary;
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 200; ++i) add_random(cpu, random);
+    cpu.copy_summary_to(summary);
+    REQUIRE(summary.totals().detour_ns == cpu.totals().detour_ns);
+    REQUIRE(summary.detours().count() == cpu.detours().count());
+    cpu.for_each_source([&](const SourceStatistics& source) {
+      REQUIRE(summary.source(source.id) != nullptr);
+      REQUIRE(summary.source(source.id)->kind == source.kind);
+      REQUIRE(summary.source(source.id)->moments.total_ns() == source.moments.total_ns());
+      REQUIRE(summary.source(source.id)->moments.count() == source.moments.count());
+    });
+  }
+  cpu.copy_to(summary);
+  require_equal(summary, cpu);
+}
+
 TEST_CASE("the combination limit of a CPU is the one asked for", "[statistics]") {
   CpuStatistics cpu(1);
   cpu.add_combination(std::vector<SourceId>{1}, 10);
