@@ -216,7 +216,7 @@ std::string why_undecided(const Truth& truth, const Row& row) {
   const std::uint64_t judged = row.found + row.missed;
   if (share(judged, row.injected) < kLeastJudged)
     return fmt::format("only {} of {} could be judged: the host, or a loss, touched the others", judged, row.injected);
-  if (truth.shape == Shape::activations && (!row.time_error || share(row.timed, row.injected) < kLeastJudged / 2))
+  if (truth.shape == Shape::activations && (!row.time_error || share(row.timed, row.injected) < kLeastTimed))
     return fmt::format("only {} of {} could be timed", row.timed, row.injected);
   return {};
 }

@@ -52,6 +52,8 @@ inline constexpr double kLeastPrecision = 0.99;    ///< of all that noised showe
 inline constexpr double kLargestTimeError = 0.02;  ///< and of its uncertainty
 /// Where more than a tenth is in doubt, the rest proves too little.
 inline constexpr double kLeastJudged = 0.9;
+/// Of the activations, those that the host left alone: each is timed within kStretch, so a quarter tell what all would.
+inline constexpr double kLeastTimed = 0.25;
 /// An activation is compared by time when the wall clock ran at most this much further than the CPU clock of its
 /// thread: a share of its CPU time, and what reading the two clocks costs.
 inline constexpr double kStretch = 0.01;
