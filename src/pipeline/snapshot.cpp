@@ -30,8 +30,6 @@ bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use, Sna
 void SnapshotExchange::answer(const std::function<void(Snapshot&)>& fill) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  std::uint64_t asked = 0;
-  (void)!::read(asked_event_.get(), &asked, sizeof(asked));
   const std::uint64_t ticket = asked_.load(std::memory_order_acquire);
   snapshot_.detail = detail_.load(std::memory_order_relaxed);
   fill(snapshot_);

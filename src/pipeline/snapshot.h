@@ -57,7 +57,8 @@ class SnapshotExchange {
   /// Reader: waits for a snapshot taken after this call and shows it to `use`; false if none came within 2 s.
   bool read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail = SnapshotDetail::all);
 
-  /// Pipeline: becomes readable when a reader asks; -1 if the kernel gave none, then it is to come by by itself.
+  /// Pipeline: an eventfd, to be read, that becomes readable when a reader asks; -1 if the kernel gave none, then it is
+  /// to come by by itself.
   [[nodiscard]] int asked_descriptor() const { return asked_event_.get(); }
   /// Pipeline: true if a reader waits. One atomic load.
   [[nodiscard]] bool wanted() const {

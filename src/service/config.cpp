@@ -73,14 +73,13 @@ Status apply_category(Config& config, const toml::key& key, const toml::node& no
   const auto kind = kind_named(source.substr(0, colon));
   if (colon == std::string_view::npos || !kind || *kind == Kind::none || *kind >= Kind::hypervisor) {
     return usage_error(fmt::format("{}{} is not a source", place(file, key.source()), in_quotes(source)),
-                       "write KIND:NAME as in a report, such as \"task:crond\" or \"irq:eth0\"");
+                       R"(write KIND:NAME as in a report, such as "task:crond" or "irq:eth0")");
   }
   const auto category =
       category_named(node.is_string() ? std::string_view(node.as_string()->get()) : std::string_view());
   if (!category || *category >= Category::hypervisor) {
-    return usage_error(
-        fmt::format("{}the category of {} is not one", place(file, node.source()), in_quotes(source)),
-        "write \"periodic\", \"page_fault\", \"scheduling\", \"preemption\", \"io\", \"ipi\" or \"nmi\"");
+    return usage_error(fmt::format("{}the category of {} is not one", place(file, node.source()), in_quotes(source)),
+                       R"(write "periodic", "page_fault", "scheduling", "preemption", "io", "ipi" or "nmi")");
   }
   config.categories.emplace(source, *category);
   return success();
@@ -93,7 +92,7 @@ Status apply_entry(Config& config, std::string_view section, const toml::key& ke
 
 // A contradiction stands where the setting does that is more likely to be changed.
 Status check_together(const Config& config, const toml::table& root, const std::string& file) {
-  const Status good = noised::check_together(config);
+  Status good = noised::check_together(config);
   if (good) return good;
   const auto housekeeping = root["service"]["housekeeping_cpus"];
   return usage_error(place(file, housekeeping.node()->source()) + good.error().what, good.error().remedy);

@@ -88,6 +88,8 @@ Result<Tick> Ticker::wait() {
       errno != EAGAIN) {
     return failure(fmt::format("read from timerfd: {}", std::strerror(errno)));
   }
+  std::uint64_t asked = 0;
+  if ((waiting[2].revents & POLLIN) != 0) (void)!read(asked_, &asked, sizeof(asked));
   if (end_ns_ && monotonic_ns() >= *end_ns_) return Tick::stop;
   return (waiting[1].revents & POLLIN) != 0 ? signalled() : Tick::drain;
 }

@@ -16,7 +16,7 @@ enum class Tick : std::uint8_t { drain, reload, stop };
 struct TickerOptions {
   std::uint64_t interval_ns = 0;
   std::optional<std::uint64_t> duration_ns;  ///< then stop
-  int asked_descriptor = -1;                 ///< readable: a drain is wanted at once; -1: never
+  int asked_descriptor = -1;                 ///< eventfd; readable: a drain is wanted at once; -1: never
   bool reload_on_hangup = false;             ///< SIGHUP asks to reload; else it stops
 };
 
