@@ -45,7 +45,7 @@ static __always_inline __u32 take_woken_here(struct noised_cpu *cpu, __u32 pid)
 {
 	__u32 slot = pid & (NOISED_WOKEN_HERE - 1);
 
-	if (cpu->woken_here[slot] != pid)
+	if (pid == 0 || cpu->woken_here[slot] != pid)
 		return 0;
 	cpu->woken_here[slot] = 0;
 	return NOISED_FLAG_WOKEN_HERE;
@@ -85,6 +85,9 @@ static __always_inline int switch_task(_Bool runnable, int previous_pid, const c
 		bpf_probe_read_kernel(task.comm, sizeof(task.comm), previous_comm);
 		emit(cpu, &task, sizeof(task), NOISED_KIND_TASK);
 	}
+	/* Woken while it was still on its way to sleep: that wakeup does not bring it back from the next. */
+	if (!runnable)
+		take_woken_here(cpu, (__u32)previous_pid);
 	cpu->task_flags = take_woken_here(cpu, (__u32)next_pid);
 	cpu->task_start_ns = (__u32)next_pid == cpu->probe_pid ? 0 : now;
 	return 0;

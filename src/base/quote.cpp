@@ -37,7 +37,7 @@ std::string as_utf8(std::string_view text) {
   out.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
-    if (length == 0) {
+    if (length == 0 || text.front() == '\\') {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
     } else {
       out += text.substr(0, length);

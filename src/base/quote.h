@@ -13,8 +13,8 @@ std::string in_quotes(std::string_view text);
 /// The text on one line: control characters become '?'.
 std::string on_one_line(std::string_view text);
 
-/// The text as it is where it is UTF-8; every other byte as \xNN: a task may call itself anything, and two names that
-/// differ stay different.
+/// The text as it is where it is UTF-8; every other byte, and a backslash, as \xNN: a task may call itself anything,
+/// and two names that differ stay different.
 std::string as_utf8(std::string_view text);
 
 /// What an errno value means ("Permission denied").

@@ -51,7 +51,7 @@ Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised
   const CpuSet cpus({options.cpu});
   pthread_attr_setstacksize(attributes.get(), kStackBytes);
   pthread_attr_setaffinity_np(attributes.get(), cpus.bytes(), cpus.get());
-  if (options.fifo) {
+  if (options.fifo && !options.inherits) {
     const sched_param parameter{options.priority};
     pthread_attr_setinheritsched(attributes.get(), PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(attributes.get(), SCHED_FIFO);
@@ -97,6 +97,8 @@ LoopEnd Probe::watch() {
   state->current_pid = state->probe_pid;
   state->task_start_ns = 0;
   state->split = 0;
+  state->task_flags = 0;
+  for (auto& pid : state->woken_here) pid = 0;
   state->depth = 0;
   state->watched = 1;
   const LoopEnd end =

@@ -21,8 +21,9 @@ struct ProbeOptions {
   unsigned cpu = 0;
   std::uint64_t threshold_ticks = 0;
   std::uint64_t storing_limit_ticks = 0;
-  bool fifo = false;  ///< SCHED_FIFO instead of SCHED_OTHER
-  int priority = 1;   ///< of SCHED_FIFO
+  bool fifo = false;      ///< SCHED_FIFO instead of SCHED_OTHER
+  int priority = 1;       ///< of SCHED_FIFO
+  bool inherits = false;  ///< the creating thread has that policy and priority: no right is needed to hand them on
   std::size_t ring_capacity = 1U << 16U;
 };
 

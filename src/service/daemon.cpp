@@ -187,8 +187,9 @@ Status Daemon::drop_privileges() {
   const Status unlimited = unlimit_locked_memory();
   if (!unlimited) log_.warning("{}; later pages of the daemon's own are not locked", unlimited.error().line());
   if (Status locked = lock_memory(bool(unlimited)); !locked) log_.warning("{}", locked.error().line());
+  // The probe threads inherit it: by then, no right to choose it is left.
   if (config.policy == Policy::fifo) {
-    if (Status allowed = allow_priority(config.priority); !allowed) log_.warning("{}", allowed.error().line());
+    if (Status set = set_priority(config.priority); !set) return set;
   }
   for (const unsigned cpu : cpus_.probe) smi_counters_.push_back(SmiCounter::open(cpu));
   return noised::drop_privileges();
@@ -205,10 +206,12 @@ Status Daemon::start_probes() {
     options.storing_limit_ticks = clock_.to_ticks(std::max(config.threshold_ns, kStoringLimitNs));
     options.fifo = config.policy == Policy::fifo;
     options.priority = config.priority;
+    options.inherits = true;
     auto probe = Probe::create(options, tracer_->state(cpu), std::move(smi_counters_[index]));
     if (!probe) return probe.error();
     probes_.push_back(std::move(probe).value());
   }
+  if (Status set = set_priority(0); !set) return set;
   PipelineOptions pipeline_options;
   pipeline_options.threshold_ns = config.threshold_ns;
   pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
@@ -285,7 +288,9 @@ std::string Daemon::measuring() const {
 void Daemon::reload(Ticker& ticker) {
   notify_reloading();
   auto read = options_.read_again();
-  if (!read) {
+  if (read && read.value().config_file.empty()) {
+    log_.error("not reloaded, the old settings stay: {} is gone", options_.config_file);
+  } else if (!read) {
     log_.error("not reloaded, the old settings stay: {}", read.error().line());
   } else {
     const Config& now = read.value().config;

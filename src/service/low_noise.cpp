@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -15,6 +16,18 @@
 #include "base/parse.h"
 
 namespace noised {
+namespace {
+
+// Once locked, the main thread's stack may not grow past RLIMIT_MEMLOCK: the process would die. So it has grown before;
+// what it needs is a few KiB.
+[[gnu::noinline]] void grow_stack() {
+  constexpr std::size_t kBytes = std::size_t{256} * 1024;
+  constexpr std::size_t kPage = 4096;
+  std::array<volatile char, kBytes> space;
+  for (std::size_t at = 0; at < kBytes; at += kPage) space[at] = 0;
+}
+
+}  // namespace
 
 void keep_heap() {
   mallopt(M_ARENA_MAX, 1);
@@ -27,6 +40,7 @@ void keep_heap() {
 void trim_heap() { malloc_trim(0); }
 
 Status lock_memory(bool future) {
+  grow_stack();
   // On fault, not at once: locking the unused part of every stack and library would take 20 MiB.
   if (mlockall(MCL_CURRENT | (future ? MCL_FUTURE : 0) | MCL_ONFAULT) == 0) return success();
   return failure(fmt::format("mlockall: {}", std::strerror(errno)),

@@ -127,17 +127,20 @@ void add_programs(Families& families, const Snapshot& snapshot) {
       add_family(families, "noised_source_attached",
                  "1 if this kind of source can be seen on this kernel, at least in part.", MetricType::Gauge);
   for (const auto& [kind, any] : attached) add_value(sources, {{"kind", kind}}, any ? 1 : 0);
+  // By name: entry and exit of a function have the same.
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> runs_of;
+  for (const ProgramView& program : snapshot.programs) {
+    if (program.runs == 0) continue;
+    runs_of[program.name].first += program.runs;
+    runs_of[program.name].second += program.run_ns;
+  }
   MetricFamily& runs = add_family(families, "noised_bpf_runs_total",
                                   "Runs of each BPF program, on all CPUs (with sysctl kernel.bpf_stats_enabled=1).",
                                   MetricType::Counter);
-  for (const ProgramView& program : snapshot.programs) {
-    if (program.runs != 0) add_value(runs, {{"program", program.name}}, static_cast<double>(program.runs));
-  }
+  for (const auto& [name, sums] : runs_of) add_value(runs, {{"program", name}}, static_cast<double>(sums.first));
   MetricFamily& run_seconds =
       add_family(families, "noised_bpf_run_seconds_total", "Time that these runs took.", MetricType::Counter);
-  for (const ProgramView& program : snapshot.programs) {
-    if (program.runs != 0) add_value(run_seconds, {{"program", program.name}}, seconds(program.run_ns));
-  }
+  for (const auto& [name, sums] : runs_of) add_value(run_seconds, {{"program", name}}, seconds(sums.second));
 }
 
 void add_daemon(Families& families, const Snapshot& snapshot, const RunDescription& run) {

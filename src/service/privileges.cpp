@@ -3,6 +3,7 @@
 #include "service/privileges.h"
 
 #include <linux/bpf.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
@@ -11,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -52,14 +52,6 @@ constexpr std::array kAllowed = {
     "poll", "ppoll", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "select", "pselect6",
     "accept", "accept4", "shutdown", "recvfrom", "recvmsg", "sendto", "sendmsg", "sendfile", "getsockopt", "setsockopt",
     "getsockname", "getpeername", "connect", "pipe2", "capget", "capset"};
-
-Status limit(__rlimit_resource_t resource, rlim_t value, const char* what, const char* remedy) {
-  rlimit now{};
-  if (::getrlimit(resource, &now) == 0 && now.rlim_cur >= value) return success();
-  const rlimit wanted{value, std::max(value, now.rlim_max)};
-  if (::setrlimit(resource, &wanted) == 0) return success();
-  return failure(fmt::format("{}: {}", what, errno_text(errno)), remedy);
-}
 
 Status drop_capabilities() {
   // The bounding set first, while that is still allowed: nothing executed later may regain any.
@@ -105,14 +97,19 @@ Status filter_system_calls() {
 }  // namespace
 
 Status unlimit_locked_memory() {
-  return limit(RLIMIT_MEMLOCK, RLIM_INFINITY, "the limit of locked memory (RLIMIT_MEMLOCK) cannot be raised",
-               "set it to unlimited (LimitMEMLOCK=infinity, ulimit -l), or grant CAP_SYS_RESOURCE at start");
+  rlimit now{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &now) == 0 && now.rlim_cur == RLIM_INFINITY) return success();
+  const rlimit wanted{RLIM_INFINITY, RLIM_INFINITY};
+  if (::setrlimit(RLIMIT_MEMLOCK, &wanted) == 0) return success();
+  return failure("the limit of locked memory (RLIMIT_MEMLOCK) cannot be raised: " + errno_text(errno),
+                 "set it to unlimited (LimitMEMLOCK=infinity, ulimit -l), or grant CAP_SYS_RESOURCE at start");
 }
 
-Status allow_priority(int priority) {
-  return limit(RLIMIT_RTPRIO, static_cast<rlim_t>(priority),
-               "the limit of real-time priority (RLIMIT_RTPRIO) cannot be raised",
-               "set it (LimitRTPRIO=99, ulimit -r), or grant CAP_SYS_RESOURCE at start");
+Status set_priority(int priority) {
+  const sched_param parameter{priority};
+  if (::sched_setscheduler(0, priority == 0 ? SCHED_OTHER : SCHED_FIFO, &parameter) == 0) return success();
+  return failure("sched_setscheduler: " + errno_text(errno),
+                 "policy fifo needs CAP_SYS_NICE, or a limit of real-time priority (LimitRTPRIO=99, ulimit -r)");
 }
 
 Status drop_privileges() {

@@ -8,8 +8,9 @@ namespace noised {
 
 /// Lets this process lock as much memory as it likes without a capability.
 Status unlimit_locked_memory();
-/// Lets it start threads of a real-time priority up to this one without a capability.
-Status allow_priority(int priority);
+/// Makes this thread, and those that it creates, real-time ones of this priority (SCHED_FIFO); 0: ordinary ones again,
+/// which always succeeds.
+Status set_priority(int priority);
 
 /// Gives up every capability, for good, and every system call that a measuring daemon has no use for (seccomp: refused
 /// with EPERM; among them execve, ptrace, mount, and bpf(2) but for reading statistics). For this thread and those that

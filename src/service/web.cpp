@@ -42,6 +42,14 @@ HttpResponse Web::metrics(std::uint64_t now_ns) {
 }
 
 HttpResponse Web::healthy(std::uint64_t now_ns) {
+  if (judged_ns_ == 0 || now_ns - judged_ns_ >= fresh_ns_) {
+    verdict_ = judge(now_ns);
+    judged_ns_ = now_ns;
+  }
+  return verdict_;
+}
+
+HttpResponse Web::judge(std::uint64_t now_ns) {
   bool complete = false;
   if (!snapshots_.read([&](const Snapshot& snapshot) { complete = health_.judge(snapshot.lost, now_ns); },
                        SnapshotDetail::summary)) {

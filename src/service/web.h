@@ -32,7 +32,8 @@ class Health {
 /// The state of these routes, shared by all listeners; HTTP thread only.
 class Web {
  public:
-  /// Bodies of /metrics are as old as this at most: slow readers share one, so that they cannot make the daemon grow.
+  /// Answers are as old as this at most: slow readers share one, so that they cannot make the daemon grow, and fast
+  /// ones cannot drive the pipeline.
   static constexpr std::uint64_t kFreshNs = 1'000'000'000;
 
   /// All of it outlives this.
@@ -45,6 +46,7 @@ class Web {
  private:
   HttpResponse metrics(std::uint64_t now_ns);
   HttpResponse healthy(std::uint64_t now_ns);
+  HttpResponse judge(std::uint64_t now_ns);
 
   SnapshotExchange& snapshots_;
   const SourceTable& sources_;
@@ -54,6 +56,8 @@ class Web {
   std::uint64_t fresh_ns_;
   std::shared_ptr<const std::string> body_;
   std::uint64_t made_ns_ = 0;
+  HttpResponse verdict_;
+  std::uint64_t judged_ns_ = 0;
 };
 
 }  // namespace noised

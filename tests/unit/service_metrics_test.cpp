@@ -81,7 +81,7 @@ TEST_CASE("metrics have the names, labels and values of the contract") {
   expect(R"(noised_observed_seconds_total{cpu="1"})", 7.5);
   expect(R"(noised_noise_seconds_total{cpu="1",category="periodic",kind="vector",source="local_timer"})", 5e-6);
   expect(R"(noised_interruptions_total{cpu="1",category="periodic",kind="vector",source="local_timer"})", 2);
-  expect(R"(noised_noise_seconds_total{cpu="1",category="preemption",kind="task",source="a\"b\\c\n"})", 1);
+  expect(R"(noised_noise_seconds_total{cpu="1",category="preemption",kind="task",source="a\"b\\x5cc\n"})", 1);
   expect(R"(noised_lost_total{cpu="1",reason="ring_full"})", 4);
   expect(R"(noised_lost_total{cpu="9",reason="ring_full"})", 0);
   expect(R"(noised_lost_total{cpu="",reason="missed_run"})", 2);
