@@ -15,6 +15,9 @@ constexpr std::size_t kDrainLimit = std::size_t{1} << 20U;
 // A busy drain has 1,250 intervals of one CPU at 50,000 a second.
 constexpr std::size_t kIntervals = 16384;
 constexpr std::uint64_t kStealIntervalNs = 1'000'000'000;
+// Readers may ask for drains at any rate; samples closer than this would make segments of the clock too short to be
+// exact, and the remembered ones too few.
+constexpr std::uint64_t kClockIntervalNs = 5'000'000;
 
 }  // namespace
 
@@ -52,6 +55,9 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
 void Pipeline::read(std::size_t index) {
   Stream& stream = streams_[index];
   stream.popped.clear();
+  // Before its detours are: what is observed until then, and blind, is among them.
+  stream.last_ticks = stream.probe.progress().last_ticks.load(std::memory_order_acquire);
+  stream.storing_ticks = stream.probe.progress().storing_ticks.load(std::memory_order_relaxed);
   stream.probe.ring().pop_all(stream.popped);
   stream.intervals.clear();
   stream.doubt.unseen_ns().clear();
@@ -150,6 +156,18 @@ void Pipeline::attribute(Stream& stream) {
     stream.watched.begin(stream.first_ns);
   }
   for (const TickDetour& ticks : stream.popped) add_detour(stream, ticks);
+  note_observed(stream);
+}
+
+// It never goes back, though the mapping of old ticks changes, and though blind time may be known before what follows
+// it.
+void Pipeline::note_observed(Stream& stream) const {
+  if (stream.first_ns == 0 || stream.last_ticks == 0) return;
+  const double storing_ns = static_cast<double>(stream.storing_ticks) * 1e9 / clock_.frequency();
+  const std::uint64_t unobserved_ns = stream.watched.blind_ns() + static_cast<std::uint64_t>(storing_ns);
+  const std::uint64_t last_ns = clock_.to_ns(stream.last_ticks);
+  if (last_ns < stream.first_ns + unobserved_ns) return;
+  stream.observed_ns = std::max(stream.observed_ns, last_ns - stream.first_ns - unobserved_ns);
 }
 
 void Pipeline::look_at_steal(std::uint64_t now_ns) {
@@ -176,7 +194,10 @@ void Pipeline::drain() {
   missed_runs_ = missed;
   for (Stream& stream : streams_) join(stream, drained_ns_);
   // After the detours were read, so that each of them lies before this sample.
-  clock_.add(read_clock_sample());
+  if (drained_ns_ - clocked_ns_ >= kClockIntervalNs) {
+    clock_.add(read_clock_sample());
+    clocked_ns_ = drained_ns_;
+  }
   clock_stepped_ = clock_.steps() != clock_steps_;
   clock_steps_ = clock_.steps();
   look_at_steal(drained_ns_);
@@ -198,12 +219,8 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
   cpu.cpu = stream.probe.cpu();
   cpu.threshold_ns = watched.options().threshold_ns;
   cpu.iterations = progress.iterations.load(std::memory_order_relaxed);
-  const std::uint64_t last = progress.last_ticks.load(std::memory_order_acquire);
-  const std::uint64_t storing = progress.storing_ticks.load(std::memory_order_relaxed);
-  const std::uint64_t span_ns =
-      last == 0 ? 0 : clock_.to_ns(last - storing) - clock_.to_ns(progress.first_ticks.load());
   cpu.blind_ns = watched.blind_ns();
-  cpu.observed_ns = span_ns - std::min(span_ns, cpu.blind_ns);
+  cpu.observed_ns = stream.observed_ns;
   cpu.steal_ns = watched.steal().stolen_ns();
   cpu.steal_step_ns = watched.steal().step_ns();
   cpu.smi_count = stream.probe.smi_count();

@@ -62,6 +62,9 @@ class Pipeline {
     std::vector<TickDetour> popped;   // of this drain, as the next
     std::vector<Interval> intervals;  // in the order in which they ended
     std::uint64_t first_ns = 0;
+    std::uint64_t last_ticks = 0;  // the loop's, when this drain began, as the next
+    std::uint64_t storing_ticks = 0;
+    std::uint64_t observed_ns = 0;
     std::uint64_t stolen_ns = 0;  // the steal clock at the last look
   };
 
@@ -71,6 +74,7 @@ class Pipeline {
   void note_unseen_return(Stream& stream);
   void join(Stream& stream, std::uint64_t began_ns);
   void attribute(Stream& stream);
+  void note_observed(Stream& stream) const;
   void add_detour(Stream& stream, const TickDetour& ticks);
   void skip(Stream& stream, const Detour& blind, std::uint64_t& count) const;
   void look_at_steal(std::uint64_t now_ns);
@@ -92,6 +96,7 @@ class Pipeline {
   std::uint64_t drain_intervals_ns_ = 0;
   std::uint64_t drain_interval_ns_ = 0;
   std::uint64_t steal_looked_ns_ = 0;
+  std::uint64_t clocked_ns_ = 0;  // when the last sample was taken
   std::uint64_t clock_steps_ = 0;
   std::uint64_t missed_runs_ = 0;
   std::uint64_t lost_origins_ = 0;

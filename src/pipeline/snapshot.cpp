@@ -22,9 +22,16 @@ bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use, Sna
   const std::uint64_t one = 1;
   (void)!write(asked_event_.get(), &one, sizeof(one));
   std::unique_lock lock(mutex_);
-  if (!answered_changed_.wait_for(lock, kPatience, [&] { return answered_.load() >= ticket; })) return false;
+  const auto settled = [&] { return closed_ || answered_.load() >= ticket; };
+  if (!answered_changed_.wait_for(lock, kPatience, settled) || answered_.load() < ticket) return false;
   use(snapshot_);
   return true;
+}
+
+void SnapshotExchange::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  answered_changed_.notify_all();
 }
 
 void SnapshotExchange::answer(const std::function<void(Snapshot&)>& fill) {

@@ -57,6 +57,8 @@ class SnapshotExchange {
   /// Reader: waits for a snapshot taken after this call and shows it to `use`; false if none came within 2 s.
   bool read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail = SnapshotDetail::all);
 
+  /// Pipeline: nobody will answer any more; whoever waits, or asks from now on, is told so at once.
+  void close();
   /// Pipeline: an eventfd, to be read, that becomes readable when a reader asks; -1 if the kernel gave none, then it is
   /// to come by by itself.
   [[nodiscard]] int asked_descriptor() const { return asked_event_.get(); }
@@ -70,6 +72,7 @@ class SnapshotExchange {
  private:
   std::mutex mutex_;  // the pipeline only tries it
   std::condition_variable answered_changed_;
+  bool closed_ = false;
   Snapshot snapshot_;
   std::atomic<SnapshotDetail> detail_{SnapshotDetail::all};
   std::atomic<std::uint64_t> asked_{0};

@@ -192,7 +192,11 @@ Status Daemon::drop_privileges() {
     if (Status set = set_priority(config.priority); !set) return set;
   }
   for (const unsigned cpu : cpus_.probe) smi_counters_.push_back(SmiCounter::open(cpu));
-  return noised::drop_privileges();
+  if (Status dropped = noised::drop_privileges(); !dropped) return dropped;
+  if (Status told = tracer_->check_missed_runs(); !told) {
+    run_.unsupported.push_back("missed runs: not told without CAP_BPF, so that none are counted: " + told.error().what);
+  }
+  return success();
 }
 
 Status Daemon::start_probes() {
@@ -277,6 +281,7 @@ Status Daemon::run() {
     watchdog.alive(monotonic_ns());
   }
   notify_stopping();
+  pipeline_->snapshots().close();
   return success();
 }
 

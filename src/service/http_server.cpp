@@ -125,7 +125,7 @@ class HttpServer::Service {
     for (int turn = 0; turn < kTurns && busy_; ++turn) {
       const std::uint64_t before = changes_;
       MHD_run(daemon_);
-      busy_ = changes_ != before;
+      busy_ = changes_ != before && !server_.stopping_;  // at the end, one turn each for what is still open
     }
     connections_.expire(monotonic_ns());
   }

@@ -13,6 +13,7 @@
 #include "base/parse.h"
 #include "base/quote.h"
 #include "service/settings.h"
+#include "service/unix_socket.h"
 
 namespace noised {
 
@@ -133,6 +134,7 @@ Result<Options> resolve(const Written& written, const std::string& default_confi
   // Nobody scrapes a measurement that ends, and several may run side by side.
   if (options.duration_ns && !is_given(written, "--web.listen-address")) options.config.listen.clear();
   if (written.check_config) {
+    if (auto exists = check_socket_group(options.config.socket_group); !exists) return exists.error();
     options.output = options.config_file.empty() ? "no " + default_config + ", built-in defaults: good\n"
                                                  : options.config_file + ": good\n";
   }

@@ -2,8 +2,6 @@
 // The table of settings and the range of each.
 #include "service/settings.h"
 
-#include <grp.h>
-
 #include <array>
 #include <bit>
 #include <charconv>
@@ -90,10 +88,6 @@ Status set_socket(Config& config, const std::string& value) {
 }
 
 Status set_socket_group(Config& config, const std::string& value) {
-  if (!value.empty() && getgrnam(value.c_str()) == nullptr) {
-    return usage_error("socket_group: there is no group " + in_quotes(value),
-                       "create it (groupadd --system NAME), or name one of /etc/group");
-  }
   config.socket_group = value;
   return success();
 }

@@ -55,6 +55,23 @@ Result<Address> resolve(const std::string& text) {
   return Address(found);
 }
 
+// None, with errno, if that fails.
+Descriptor listen_at(const addrinfo& address) {
+  Descriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return socket;
+  const int on = 1;
+  const int off = 0;
+  // A daemon that was just stopped leaves connections in TIME_WAIT.
+  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (address.ai_family == AF_INET6) (void)::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 || ::listen(socket.get(), kBacklog) != 0) {
+    const int error = errno;
+    socket.reset();
+    errno = error;
+  }
+  return socket;
+}
+
 bool is_loopback(const addrinfo& address) {
   if (address.ai_family == AF_INET) {
     const auto* const v4 = reinterpret_cast<const sockaddr_in*>(address.ai_addr);
@@ -74,15 +91,17 @@ Status check_listen_address(const std::string& address) {
 Result<Descriptor> listen_tcp(const std::string& address) {
   auto resolved = resolve(address);
   if (!resolved) return resolved.error();
-  const addrinfo& at = *resolved.value();
-  Descriptor socket(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;
-  // A daemon that was just stopped leaves connections in TIME_WAIT.
-  if (socket) (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (socket && ::bind(socket.get(), at.ai_addr, at.ai_addrlen) == 0 && ::listen(socket.get(), kBacklog) == 0) {
-    return socket;
+  // Without a host there is an address of each family: an IPv6 socket takes both, where the machine has IPv6.
+  int error = 0;
+  for (const int family : {AF_INET6, AF_INET}) {
+    for (const addrinfo* at = resolved.value().get(); at != nullptr; at = at->ai_next) {
+      if (at->ai_family != family) continue;
+      Descriptor socket = listen_at(*at);
+      if (socket) return socket;
+      error = errno;
+    }
   }
-  return failure(fmt::format("cannot listen on {}: {}", address, errno_text(errno)),
+  return failure(fmt::format("cannot listen on {}: {}", address, errno_text(error)),
                  "choose another address with --web.listen-address, or none with --web.listen-address \"\"");
 }
 

@@ -45,6 +45,15 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
+// Only root, or a member, may: a service is better run with that group.
+Status give(const std::string& path, gid_t to, const std::string& group) {
+  struct stat now{};
+  if (::stat(path.c_str(), &now) == 0 && now.st_gid == to) return success();
+  if (::chown(path.c_str(), static_cast<uid_t>(-1), to) == 0) return success();
+  return failure(fmt::format("cannot give {} to group {}: {}", path, in_quotes(group), errno_text(errno)),
+                 "run noised with that group: Group= in a drop-in of its unit, which its run directory follows");
+}
+
 int new_socket() { return ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
 
 // 0 when something accepts connections there, else the errno of connect(2).
@@ -73,6 +82,12 @@ Status check_socket_path(const std::string& path) {
   return success();
 }
 
+Status check_socket_group(const std::string& group) {
+  if (group.empty() || ::getgrnam(group.c_str()) != nullptr) return success();
+  return usage_error("socket_group: there is no group " + in_quotes(group),
+                     "create it (groupadd --system NAME), or name one that exists");
+}
+
 Result<UnixSocket> UnixSocket::listen(const std::string& path, const std::string& group) {
   if (auto good = check_socket_path(path); !good) return good.error();
   UnixSocket made(path);
@@ -86,12 +101,10 @@ Result<UnixSocket> UnixSocket::listen(const std::string& path, const std::string
 
 Status UnixSocket::give_to(const std::string& group) const {
   if (group.empty()) return success();
-  const struct group* const found = ::getgrnam(group.c_str());
-  if (found == nullptr) return usage_error("socket_group: there is no group " + in_quotes(group), "create it");
-  constexpr auto kSameOwner = static_cast<uid_t>(-1);
-  const bool given = ::chown(path_.c_str(), kSameOwner, found->gr_gid) == 0 &&
-                     (!created_directory_ || ::chown(directory().c_str(), kSameOwner, found->gr_gid) == 0);
-  return given ? success() : Status(cannot("give to group " + group, path_, errno));
+  if (Status exists = check_socket_group(group); !exists) return exists;
+  const gid_t wanted = ::getgrnam(group.c_str())->gr_gid;
+  if (Status given = give(path_, wanted, group); !given) return given;
+  return created_directory_ ? give(directory(), wanted, group) : success();
 }
 
 Status UnixSocket::create_directory() {

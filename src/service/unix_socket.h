@@ -15,6 +15,9 @@ namespace noised {
 /// Checks that a path can be a socket's name (1 to 107 bytes); usage error otherwise.
 Status check_socket_path(const std::string& path);
 
+/// Checks that a group exists, by asking wherever this machine keeps groups, which may take its time; empty is good.
+Status check_socket_group(const std::string& group);
+
 /// A listening socket and the files around it. Move-only; the destructor removes what was created.
 class UnixSocket {
  public:

@@ -154,4 +154,12 @@ std::uint64_t Programs::missed_runs() const {
   return missed;
 }
 
+Status Programs::check_missed_runs() const {
+  if (may_recur_.empty()) return success();
+  bpf_prog_info info{};
+  std::uint32_t size = sizeof(info);
+  if (bpf_prog_get_info_by_fd(may_recur_.front(), &info, &size) == 0) return success();
+  return failure(fmt::format("bpf(BPF_OBJ_GET_INFO_BY_FD): {}", libbpf_text(errno)));
+}
+
 }  // namespace noised

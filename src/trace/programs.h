@@ -37,6 +37,8 @@ class Programs {
   /// Adds up the runs that the kernel refused (recursion), of the programs that may recur; a system call of about 1 us
   /// for each of them, allocates nothing.
   [[nodiscard]] std::uint64_t missed_runs() const;
+  /// Fails where the kernel does not tell missed runs to this process: before 5.19, without CAP_BPF.
+  [[nodiscard]] Status check_missed_runs() const;
   /// True if the program on this tracepoint is attached.
   [[nodiscard]] bool attached(std::string_view tracepoint) const;
   /// One sentence for each thing that cannot be seen here, and why.

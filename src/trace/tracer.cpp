@@ -116,6 +116,8 @@ bool Tracer::attached(std::string_view tracepoint) const { return implementation
 
 std::uint64_t Tracer::missed_runs() const { return implementation_->programs->missed_runs(); }
 
+Status Tracer::check_missed_runs() const { return implementation_->programs->check_missed_runs(); }
+
 std::vector<ProgramView> Tracer::programs() const { return implementation_->programs->views(); }
 
 }  // namespace noised

@@ -64,6 +64,8 @@ class Tracer {
   [[nodiscard]] bool attached(std::string_view tracepoint) const;
   /// Runs of our programs that the kernel refused (recursion), on all CPUs; a system call per program.
   [[nodiscard]] std::uint64_t missed_runs() const;
+  /// Fails where the kernel does not tell missed runs to this process: before 5.19, without CAP_BPF.
+  [[nodiscard]] Status check_missed_runs() const;
   [[nodiscard]] std::vector<ProgramView> programs() const;
   /// One sentence for each source that cannot be seen here, and why.
   [[nodiscard]] const std::vector<std::string>& unsupported() const { return unsupported_; }

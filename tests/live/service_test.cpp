@@ -182,6 +182,28 @@ TEST_CASE("service: a reload changes what it can, names the rest, and keeps the 
   CHECK(daemon.wait().exit_code == 0);
 }
 
+TEST_CASE("service: no counter goes back, however often it is asked for") {
+  const Service service;
+  Background daemon(service.command());
+  REQUIRE(eventually([&] { return service.answers(); }));
+  nlohmann::json before;
+  for (int time = 0; time < 100; ++time) {
+    const Outcome report = run({NOISECTL_BINARY, "--socket", service.socket, "report", "--json"});
+    const nlohmann::json now = nlohmann::json::parse(report.out).at("cpus").at(0);
+    for (const char* const field : {"observed_ns", "blind_ns", "iterations", "detours", "detour_ns", "explained_ns"}) {
+      INFO(time << " " << field);
+      if (time != 0) CHECK(now.at(field).get<std::uint64_t>() >= before.at(field).get<std::uint64_t>());
+    }
+    before = now;
+    if (time % 20 != 10) continue;
+    daemon.signal(SIGSTOP);  // blind for a while
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    daemon.signal(SIGCONT);
+  }
+  daemon.signal(SIGTERM);
+  CHECK(daemon.wait().exit_code == 0);
+}
+
 TEST_CASE("service: the metrics port serves a monitoring system and nothing more") {
   if (run({"curl", "--version"}).exit_code != 0) SKIP("curl is not installed");
   const Service service;

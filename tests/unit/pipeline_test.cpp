@@ -188,4 +188,13 @@ TEST_CASE("a snapshot is newer than the question, and nobody waits for ever", "[
   stop.store(true);
   pipeline.join();
   CHECK_FALSE(exchange.read([](const Snapshot&) { FAIL("nobody filled this"); }));
+  // Once the pipeline has ended, nobody waits for it.
+  std::jthread closing([&] {
+    while (!exchange.wanted()) std::this_thread::yield();
+    exchange.close();
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK_FALSE(exchange.read([](const Snapshot&) { FAIL("nobody filled this"); }));
+  CHECK_FALSE(exchange.read([](const Snapshot&) { FAIL("nobody filled this"); }));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
 }

@@ -112,8 +112,6 @@ TEST_CASE("a value out of its range is refused with its line") {
       {"[trace]\ndrain_interval = '999us'", "f.conf:2: drain_interval '999us' is not between 1ms and 1s"},
       {"[trace]\ndrain_interval = '1001ms'", "f.conf:2: drain_interval '1001ms' is not"},
       {"[service]\nsocket = ''", "f.conf:2: the socket path is empty"},
-      {"[service]\nsocket_group = 'no such group'",
-       "f.conf:2: socket_group: there is no group 'no such group': create"},
       {"[service]\nlisten = 'localhost:1'", "f.conf:2: 'localhost:1' is not an address to listen on: write such as"},
       {"[service]\nlisten = '127.0.0.1:0'", "f.conf:2: '127.0.0.1:0' is not"},
       {"[service]\nlisten = '127.0.0.1:65536'", "f.conf:2: '127.0.0.1:65536' is not"},

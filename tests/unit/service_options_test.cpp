@@ -124,6 +124,8 @@ TEST_CASE("checking the configuration says which file is good, or what is not") 
   CHECK(line.refusal({"--check-config"}).starts_with(line.default_config + ":2: cpus has the wrong type"));
   line.directory.write("noised.conf", "");
   CHECK(line.refusal({"--check-config", "--threshold", "0"}).starts_with("--threshold"));
+  line.directory.write("noised.conf", "[service]\nsocket_group = 'no such group'\n");
+  CHECK(line.refusal({"--check-config"}).starts_with("socket_group: there is no group 'no such group': create it"));
 }
 
 }  // namespace noised

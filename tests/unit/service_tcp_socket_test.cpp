@@ -25,6 +25,13 @@ TEST_CASE("addresses to listen on") {
   CHECK_FALSE(is_loopback("0.0.0.0:1"));
 }
 
+TEST_CASE("without a host, all addresses are listened on") {
+  const auto all = listen_tcp(":20078");
+  REQUIRE(all);
+  CHECK_FALSE(listen_tcp("127.0.0.1:20078"));
+  CHECK_FALSE(listen_tcp("0.0.0.0:20078"));
+}
+
 TEST_CASE("an address in use is a failure that names it") {
   const auto first = listen_tcp("127.0.0.1:20077");
   REQUIRE(first);
