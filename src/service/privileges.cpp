@@ -62,6 +62,15 @@ Status drop_capabilities() {
   return failure("cannot give up capabilities: " + errno_text(errno));
 }
 
+// A system call with this first argument only.
+int allow_first(scmp_filter_ctx filter, int number, scmp_datum_t value) {
+  scmp_arg_cmp first{};
+  first.arg = 0;
+  first.op = SCMP_CMP_EQ;
+  first.datum_a = value;
+  return ::seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, 1, &first);
+}
+
 Status add_rules(scmp_filter_ctx filter) {
   for (const char* const name : kAllowed) {
     const int number = ::seccomp_syscall_resolve_name(name);
@@ -71,13 +80,9 @@ Status add_rules(scmp_filter_ctx filter) {
       return failure(fmt::format("seccomp rule for {}: {}", name, errno_text(-code)));
     }
   }
-  // How often the kernel refused to run a program.
-  int code = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(bpf), 1,
-                                SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(BPF_OBJ_GET_INFO_BY_FD)));
-  if (code == 0) {
-    code = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
-                              SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(AF_UNIX)));
-  }
+  // How often the kernel refused to run a program; and the service manager's socket.
+  int code = allow_first(filter, SCMP_SYS(bpf), BPF_OBJ_GET_INFO_BY_FD);
+  if (code == 0) code = allow_first(filter, SCMP_SYS(socket), AF_UNIX);
   return code == 0 ? success() : Status(failure("seccomp: " + errno_text(-code)));
 }
 
