@@ -15,7 +15,6 @@ constexpr std::size_t kSpare = 8;
 void HttpConnections::close(Connection& connection) {
   (void)::shutdown(connection.socket, SHUT_RDWR);
   connection.closing = true;
-  ++expired_;
 }
 
 HttpConnections::Connection* HttpConnections::opened(int socket, std::uint64_t now_ns) {

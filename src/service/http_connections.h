@@ -38,13 +38,11 @@ class HttpConnections {
   void expire(std::uint64_t now_ns);
 
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
-  [[nodiscard]] std::uint64_t expired() const { return expired_; }
 
  private:
-  void close(Connection& connection);
+  static void close(Connection& connection);
 
   std::list<Connection> connections_;
-  std::uint64_t expired_ = 0;
 };
 
 }  // namespace noised
