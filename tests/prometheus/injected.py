@@ -11,6 +11,8 @@ import time
 import urllib.parse
 import urllib.request
 
+import dashboard
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench"))
 from machine import online_cpus, quiet, running  # noqa: E402
 
@@ -40,10 +42,14 @@ def eventually(what, check):
     fail(f"{what}: not within 15 s")
 
 
+def series_of(expression):
+    url = f"http://127.0.0.1:{PROMETHEUS_PORT}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
+    return json.loads(fetch(url))["data"]["result"]
+
+
 def query(expression):
     """The value of an instant query that has one series, or None."""
-    url = f"http://127.0.0.1:{PROMETHEUS_PORT}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
-    result = json.loads(fetch(url))["data"]["result"]
+    result = series_of(expression)
     return float(result[0]["value"][1]) if result else None
 
 
@@ -90,6 +96,14 @@ def inject(build, cpu, name):
     return show("time of the synthetic task", injected, query(f"noised_noise_seconds_total{selector}"))
 
 
+def check_dashboard(cpu):
+    exposition = fetch(f"http://127.0.0.1:{METRICS_PORT}/metrics")
+    complaints = list(dashboard.complaints(series_of, exposition, f"127.0.0.1:{METRICS_PORT}", cpu))
+    if complaints:
+        fail("\n  ".join(["dashboard", *complaints]))
+    print("dashboard: every expression has an answer")
+
+
 def main():
     build = sys.argv[1]
     cpus = online_cpus()
@@ -117,6 +131,7 @@ def main():
         show("all sources / all detours", 1.0, ratio)
         if abs(ratio - 1) > 1e-9:
             fail("the sources do not add up to the detours")
+        check_dashboard(cpu)
 
 
 if __name__ == "__main__":
