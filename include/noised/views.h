@@ -72,6 +72,7 @@ struct StatusView {
   std::string probe_cpus;         ///< CPU list
   std::string housekeeping_cpus;  ///< CPU list
   std::string policy;             ///< "other" or "fifo"
+  unsigned duty_percent = 100;    ///< share of the time in which the loop runs
   std::uint64_t threshold_ns = 0;
   std::uint64_t buffer_bytes = 0;  ///< of one CPU's ring buffer
   std::uint64_t drain_interval_ns = 0;

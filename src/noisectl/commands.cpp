@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "noisectl/http_client.h"
 #include "noisectl/output.h"
 #include "noisectl/quiet.h"
@@ -115,6 +117,18 @@ Status detours(const Options& options) {
   return success();
 }
 
+Status reload(const Options& options) {
+  Result<HttpClient> client = HttpClient::create(options.socket);
+  if (!client) return client.error();
+  const Result<std::string> body = client.value().post("/v1/reload", kAnswerTime);
+  if (!body) return body.error();
+  if (options.json) return print(body.value());
+  const auto answer = nlohmann::json::parse(body.value(), nullptr, false);
+  const std::string waiting = answer.is_object() ? answer.value("next_start", "") : "";
+  return print(waiting.empty() ? "reloaded"
+                               : "reloaded; these settings take effect at the next start only: " + waiting);
+}
+
 }  // namespace
 
 Status run(const Options& options) {
@@ -130,6 +144,8 @@ Status run(const Options& options) {
       return show(options, "/v1/histogram", views::parse_histogram);
     case Command::status:
       return show(options, "/v1/status", views::parse_status);
+    case Command::reload:
+      return reload(options);
     case Command::selftest:
       return run_selftest(options);
   }

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "noisectl/line_splitter.h"
 #include "views/format.h"
 
@@ -73,6 +75,12 @@ Error HttpClient::error_of(CURLcode code) const {
 }
 
 Error HttpClient::refused(const std::string& path, long status, const std::string& body) const {
+  // A refusal in the daemon's own words has its remedy in it, but for the one that the client knows.
+  const auto told = nlohmann::json::parse(body, nullptr, false);
+  if ((status == 403 || status == 409) && told.is_object() && told.contains("error") && told["error"].is_string()) {
+    return failure("daemon at " + socket_path_ + ": " + views::printable(told["error"].get<std::string>()),
+                   status == 403 ? "run as root" : "");
+  }
   const std::string reason = views::printable(body.substr(0, body.find('\n')));
   return failure(fmt::format("daemon at {} answered {} to {}{}", socket_path_, status, path,
                              reason.empty() ? "" : " (" + reason + ")"),
@@ -80,6 +88,14 @@ Error HttpClient::refused(const std::string& path, long status, const std::strin
 }
 
 Result<std::string> HttpClient::get(const std::string& path, std::chrono::milliseconds timeout) {
+  return whole_answer(path, timeout, false);
+}
+
+Result<std::string> HttpClient::post(const std::string& path, std::chrono::milliseconds timeout) {
+  return whole_answer(path, timeout, true);
+}
+
+Result<std::string> HttpClient::whole_answer(const std::string& path, std::chrono::milliseconds timeout, bool posted) {
   std::string body;
   Transfer transfer{easy_.get(),
                     [&body](std::string_view piece) {
@@ -88,6 +104,10 @@ Result<std::string> HttpClient::get(const std::string& path, std::chrono::millis
                     },
                     {}};
   prepare(path, timeout, transfer);
+  if (posted) {
+    curl_easy_setopt(easy_.get(), CURLOPT_POST, 1L);
+    curl_easy_setopt(easy_.get(), CURLOPT_POSTFIELDSIZE, 0L);
+  }
   const CURLcode code = curl_easy_perform(easy_.get());
   if (code != CURLE_OK) return error_of(code);
   if (transfer.status() != 200) return refused(path, transfer.status(), transfer.refusal);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GET requests over the daemon's Unix socket.
+// Requests over the daemon's Unix socket.
 #pragma once
 
 #include <chrono>
@@ -31,6 +31,9 @@ class HttpClient {
   /// The whole answer to `path` ("/v1/report"), within `timeout`.
   Result<std::string> get(const std::string& path, std::chrono::milliseconds timeout);
 
+  /// The same for a POST without a body.
+  Result<std::string> post(const std::string& path, std::chrono::milliseconds timeout);
+
   /// Gives each line of the answer to `on_line` as it arrives, until either side ends it, `stop_fd` is readable, or
   /// `timeout` is over (an error; zero is no timeout).
   Result<StreamEnd> stream(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
@@ -50,6 +53,7 @@ class HttpClient {
   HttpClient(std::string socket_path, Easy easy, Multi multi)
       : socket_path_(std::move(socket_path)), easy_(std::move(easy)), multi_(std::move(multi)) {}
 
+  Result<std::string> whole_answer(const std::string& path, std::chrono::milliseconds timeout, bool posted);
   void prepare(const std::string& path, std::chrono::milliseconds timeout, Transfer& transfer);
   [[nodiscard]] Error error_of(CURLcode code) const;
   [[nodiscard]] Error refused(const std::string& path, long status, const std::string& body) const;

@@ -63,6 +63,8 @@ void describe(CLI::App& app, Options& options, Times& times) {
 
   json(command("status", "the daemon's own state, and what it cannot see", Command::status));
 
+  json(command("reload", "the daemon reads its configuration again (root only)", Command::reload));
+
   CLI::App* selftest = command("selftest", "makes known noise on a probed CPU, and checks what the daemon shows of it",
                                Command::selftest);
   selftest->add_option("--only", options.only, "only these kinds of noise")->delimiter(',')->type_name("MODE,..");

@@ -12,7 +12,7 @@
 
 namespace noised::client {
 
-enum class Command { top, report, detours, histogram, status, selftest };
+enum class Command { top, report, detours, histogram, status, reload, selftest };
 
 struct Options {
   Command command = Command::report;

@@ -133,13 +133,20 @@ void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) c
   stream.causes.forget(drained_ns_);
 }
 
+// Meant to be: no loss.
+void Pipeline::rest(Stream& stream, const Detour& rested) const {
+  stream.watched.rest(rested);
+  stream.causes.forget(drained_ns_);
+}
+
 void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
   if (ticks.end_ticks < ticks.start_ticks) {  // the counter itself went back: there is no such time
     ++stream.losses.impossible;
     return;
   }
   Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
-  if (ticks.blind) return skip(stream, detour, stream.losses.moved);
+  if (ticks.kind == GapKind::rested) return rest(stream, detour);
+  if (ticks.kind == GapKind::moved) return skip(stream, detour, stream.losses.moved);
   if (stream.doubt.take_stopped(detour)) return skip(stream, detour, stream.losses.stopped);
   detour.in_doubt = clock_stepped_ || stream.doubt.touch(detour);
   const Ledger& ledger = stream.watched.add(detour, clock_.uncertainty_ns());
@@ -164,7 +171,8 @@ void Pipeline::attribute(Stream& stream) {
 void Pipeline::note_observed(Stream& stream) const {
   if (stream.first_ns == 0 || stream.last_ticks == 0) return;
   const double storing_ns = static_cast<double>(stream.storing_ticks) * 1e9 / clock_.frequency();
-  const std::uint64_t unobserved_ns = stream.watched.blind_ns() + static_cast<std::uint64_t>(storing_ns);
+  const std::uint64_t unobserved_ns =
+      stream.watched.blind_ns() + stream.watched.rested_ns() + static_cast<std::uint64_t>(storing_ns);
   const std::uint64_t last_ns = clock_.to_ns(stream.last_ticks);
   if (last_ns < stream.first_ns + unobserved_ns) return;
   stream.observed_ns = std::max(stream.observed_ns, last_ns - stream.first_ns - unobserved_ns);

@@ -77,6 +77,7 @@ class Pipeline {
   void note_observed(Stream& stream) const;
   void add_detour(Stream& stream, const TickDetour& ticks);
   void skip(Stream& stream, const Detour& blind, std::uint64_t& count) const;
+  void rest(Stream& stream, const Detour& rested) const;
   void look_at_steal(std::uint64_t now_ns);
   void fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const;
 

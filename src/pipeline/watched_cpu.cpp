@@ -32,6 +32,11 @@ void WatchedCpu::skip(const Detour& blind) {
   matcher_.skip(blind.end_ns);
 }
 
+void WatchedCpu::rest(const Detour& rested) {
+  rested_ns_ += rested.end_ns - rested.start_ns;
+  matcher_.skip(rested.end_ns);
+}
+
 void WatchedCpu::divide_outside() {
   if (options_.outside == Kind::hypervisor) {
     ledger_.hypervisor_ns = options_.steal_step_ns == 0 ? ledger_.outside_ns : steal_.cover(ledger_.outside_ns);

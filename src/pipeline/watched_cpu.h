@@ -38,6 +38,8 @@ class WatchedCpu {
   /// The loop was not on its CPU, or stopped, for this time: nothing is counted, and what the kernel did in it is not
   /// looked at. Asserts nothing of the detours around it.
   void skip(const Detour& blind);
+  /// The loop rested, as it was told to: the same.
+  void rest(const Detour& rested);
   /// The steal clock of this CPU moved on by so much since the last call.
   void add_steal(std::uint64_t stolen_ns) { steal_.add(stolen_ns); }
   /// After the last detour; the loop observed until this time.
@@ -47,8 +49,9 @@ class WatchedCpu {
   [[nodiscard]] const CpuStatistics& statistics() const { return statistics_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
   [[nodiscard]] const StealAccount& steal() const { return steal_; }
-  /// Time skipped, in ns.
+  /// Time skipped, in ns, as the next.
   [[nodiscard]] std::uint64_t blind_ns() const { return blind_ns_; }
+  [[nodiscard]] std::uint64_t rested_ns() const { return rested_ns_; }
 
  private:
   void divide_outside();
@@ -68,6 +71,7 @@ class WatchedCpu {
   std::vector<std::uint64_t> seen_in_;  // by source: the number of the last detour that had it
   std::uint64_t detour_number_ = 0;
   std::uint64_t blind_ns_ = 0;
+  std::uint64_t rested_ns_ = 0;
 };
 
 }  // namespace noised

@@ -35,7 +35,7 @@ std::uint64_t begin(DetourRing& ring, LoopProgress& progress) {
   if (progress.seen_ticks == 0) {
     progress.first_ticks.store(now, std::memory_order_relaxed);
   } else {
-    ring.push(TickDetour{progress.seen_ticks, now, true});
+    ring.push(TickDetour{progress.seen_ticks, now, progress.gap});
   }
   progress.seen_ticks = now;
   return now;
@@ -43,25 +43,32 @@ std::uint64_t begin(DetourRing& ring, LoopProgress& progress) {
 
 }  // namespace
 
-LoopEnd run_detour_loop(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop, unsigned cpu,
-                        std::uint64_t threshold_ticks, std::uint64_t storing_limit_ticks) {
+LoopEnd run_detour_loop(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop,
+                        const LoopOptions& options) {
+  const std::uint64_t threshold = options.threshold_ticks;
   std::uint64_t iterations = progress.iterations.load(std::memory_order_relaxed);
-  std::uint64_t last = begin(ring, progress);
+  const std::uint64_t first = begin(ring, progress);
+  std::uint64_t last = first;
+  progress.gap = GapKind::moved;
   do {
     for (std::uint64_t left = kLoopBatch; left != 0; --left) {
       std::uint64_t now = read_tsc();
-      if (now - last > threshold_ticks) [[unlikely]] {
+      if (now - last > threshold) [[unlikely]] {
         progress.seen_ticks = last;
-        now = store(ring, progress, cpu, last, now, storing_limit_ticks);
+        now = store(ring, progress, options.cpu, last, now, options.storing_limit_ticks);
         if (now == 0) return LoopEnd::moved;
       }
       last = now;
     }
-    if (!is_on(cpu)) return LoopEnd::moved;
+    if (!is_on(options.cpu)) return LoopEnd::moved;
     progress.seen_ticks = last;
     iterations += kLoopBatch;
     progress.iterations.store(iterations, std::memory_order_relaxed);
     progress.last_ticks.store(last, std::memory_order_release);
+    if (last - first >= options.run_ticks) {
+      progress.gap = GapKind::rested;
+      return LoopEnd::rest;
+    }
   } while (!stop.load(std::memory_order_relaxed));
   return LoopEnd::stopped;
 }

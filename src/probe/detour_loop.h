@@ -16,19 +16,26 @@ struct alignas(64) LoopProgress {
   std::atomic<std::uint64_t> first_ticks{0};    ///< 0 until the loop runs
   std::atomic<std::uint64_t> last_ticks{0};     ///< the counter at the last publication
   std::atomic<std::uint64_t> storing_ticks{0};  ///< time spent storing detours, in which nothing was observed
-  std::uint64_t seen_ticks = 0;                 ///< the loop's own: the CPU was observed until then
+  std::uint64_t seen_ticks = 0;                 ///< the loop's own, as the next: the CPU was observed until then
+  GapKind gap = GapKind::moved;                 ///< why it was not after that
 };
 
 /// Iterations between two looks at `stop`: about 40 us.
 inline constexpr std::uint64_t kLoopBatch = 4096;
 
-enum class LoopEnd { stopped, moved };
+enum class LoopEnd { stopped, moved, rest };
 
-/// Runs until `stop` is set, or until it finds itself on another CPU than `cpu`. Makes no system call.
-/// `threshold_ticks` is the largest gap that is not a detour. A gap while a detour is being stored counts as a detour
-/// of its own above `storing_limit_ticks`: it was an interruption then, not the store. What comes after it was moved is
-/// stored by the next run, as a blind time.
-LoopEnd run_detour_loop(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop, unsigned cpu,
-                        std::uint64_t threshold_ticks, std::uint64_t storing_limit_ticks);
+struct LoopOptions {
+  unsigned cpu = 0;
+  std::uint64_t threshold_ticks = 0;      ///< the largest gap that is not a detour
+  std::uint64_t storing_limit_ticks = 0;  ///< a longer gap while a detour is stored was no store, but an interruption
+  std::uint64_t run_ticks = UINT64_MAX;   ///< ends for a rest after this time
+};
+
+/// Runs until `stop` is set, until it finds itself on another CPU, or until it is time to rest, looking at all three
+/// once a batch. Makes no system call. What comes after it was moved or rested is stored by the next run, as a gap of
+/// that kind.
+LoopEnd run_detour_loop(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop,
+                        const LoopOptions& options);
 
 }  // namespace noised

@@ -9,11 +9,18 @@
 
 namespace noised {
 
+/// What a gap was: the loop's to know, all but the first are not observed.
+enum class GapKind : std::uint8_t {
+  detour,
+  moved,   ///< the loop was not on its CPU
+  rested,  ///< the loop slept, as its duty cycle says
+};
+
 /// One gap between two consecutive readings of the time stamp counter, in ticks.
 struct TickDetour {
   std::uint64_t start_ticks = 0;
   std::uint64_t end_ticks = 0;
-  bool blind = false;  ///< no detour: the loop was not on its CPU, which was not observed
+  GapKind kind = GapKind::detour;
 };
 
 /// The two ends share no cache line. The producer reads the consumer's position only when the ring looks full, so a

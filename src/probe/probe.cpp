@@ -43,7 +43,7 @@ void sleep_ms(long milliseconds) {
 }  // namespace
 
 Probe::Probe(const ProbeOptions& options, noised_cpu& state, SmiCounter smi)
-    : options_(options), state_(state), ring_(options.ring_capacity), smi_(std::move(smi)) {}
+    : options_(options), state_(state), ring_(options.ring_capacity), random_(options.cpu + 1), smi_(std::move(smi)) {}
 
 Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised_cpu& state, SmiCounter smi) {
   std::unique_ptr<Probe> probe(new Probe(options, state, std::move(smi)));
@@ -87,7 +87,7 @@ void Probe::warm_up() const {
   LoopProgress warm_progress;
   const std::atomic<bool> once{true};
   for (int time = 0; time < 2; ++time) {
-    run_detour_loop(warm_ring, warm_progress, once, options_.cpu, 0, UINT64_MAX);
+    run_detour_loop(warm_ring, warm_progress, once, {options_.cpu, 0, UINT64_MAX, UINT64_MAX});
   }
 }
 
@@ -101,8 +101,7 @@ LoopEnd Probe::watch() {
   for (auto& pid : state->woken_here) pid = 0;
   state->depth = 0;
   state->watched = 1;
-  const LoopEnd end =
-      run_detour_loop(ring_, progress_, stop_, options_.cpu, options_.threshold_ticks, options_.storing_limit_ticks);
+  const LoopEnd end = run_detour_loop(ring_, progress_, stop_, loop_options());
   state->watched = 0;
   return end;
 }
@@ -119,14 +118,27 @@ bool Probe::return_to_cpu() {
   return false;
 }
 
+LoopOptions Probe::loop_options() const {
+  return {options_.cpu, options_.threshold_ticks, options_.storing_limit_ticks, options_.run_ticks};
+}
+
+// Of random length: what comes at regular times must not fall into rests each time, or never.
+void Probe::rest() {
+  std::uniform_real_distribution<double> factor(0.5, 1.5);
+  const auto ns = static_cast<long>(static_cast<double>(options_.rest_ns) * factor(random_));
+  const timespec time{ns / 1'000'000'000, ns % 1'000'000'000};
+  nanosleep(&time, nullptr);
+}
+
 void Probe::measure() {
   state_.probe_pid = static_cast<noised_u32>(gettid());
   warm_up();
   go_.wait(0);
   if (stop_.load()) return;
   const auto smi_before = smi_.read();
-  while (watch() == LoopEnd::moved) {
-    if (!return_to_cpu()) return;
+  for (LoopEnd end = watch(); end != LoopEnd::stopped; end = watch()) {
+    if (end == LoopEnd::rest) rest();
+    if (end == LoopEnd::moved && !return_to_cpu()) return;
   }
   const auto smi_after = smi_.read();
   if (smi_before && smi_after) smi_count_ = *smi_after - *smi_before;

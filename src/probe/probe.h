@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 
 #include "probe/detour_loop.h"
 #include "probe/smi_counter.h"
@@ -19,10 +20,12 @@ namespace noised {
 
 struct ProbeOptions {
   unsigned cpu = 0;
-  std::uint64_t threshold_ticks = 0;
+  std::uint64_t threshold_ticks = 0;  ///< as LoopOptions has them, as the next two
   std::uint64_t storing_limit_ticks = 0;
-  bool fifo = false;      ///< SCHED_FIFO instead of SCHED_OTHER
-  int priority = 1;       ///< of SCHED_FIFO
+  std::uint64_t run_ticks = UINT64_MAX;  ///< between two rests
+  std::uint64_t rest_ns = 0;             ///< on average; a rest takes 0.5 to 1.5 times as long
+  bool fifo = false;                     ///< SCHED_FIFO instead of SCHED_OTHER
+  int priority = 1;                      ///< of SCHED_FIFO
   bool inherits = false;  ///< the creating thread has that policy and priority: no right is needed to hand them on
   std::size_t ring_capacity = 1U << 16U;
 };
@@ -53,7 +56,9 @@ class Probe {
   Probe(const ProbeOptions& options, noised_cpu& state, SmiCounter smi);
   static void* thread_main(void* self);
   void warm_up() const;
+  [[nodiscard]] LoopOptions loop_options() const;
   LoopEnd watch();
+  void rest();
   bool return_to_cpu();
   void measure();
 
@@ -61,6 +66,7 @@ class Probe {
   noised_cpu& state_;
   DetourRing ring_;
   LoopProgress progress_;
+  std::minstd_rand random_;
   std::atomic<bool> stop_{false};
   std::atomic<int> go_{0};  // futex
   SmiCounter smi_;

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "views/lost_line.h"
 #include "views/views.h"
 
@@ -94,6 +96,14 @@ StreamReply open_detours(const ApiContext& context, const HttpRequest& request) 
   return std::make_unique<DetourStream>(context, follow == "1", min_ns);
 }
 
+HttpResponse reload(const ApiContext& context) {
+  const auto outcome = context.reloads.ask(context.snapshots.asked_descriptor());
+  if (!outcome) return http_error(503, "the daemon does not answer");
+  if (!*outcome) return http_error(409, outcome->error().line());
+  const nlohmann::json body = {{"next_start", outcome->value()}};
+  return {200, "application/json", body.dump() + "\n"};
+}
+
 }  // namespace
 
 std::vector<HttpRoute> make_routes(const ApiContext& context) {
@@ -112,6 +122,7 @@ std::vector<HttpRoute> make_routes(const ApiContext& context) {
                     })});
   routes.push_back(
       {"/v1/detours", StreamHandler([context](const HttpRequest& request) { return open_detours(context, request); })});
+  routes.push_back({"/v1/reload", RootHandler{[context] { return reload(context); }}});
   return routes;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's HTTP routes: /v1/status, /v1/report, /v1/histogram and the stream /v1/detours.
+// The daemon's HTTP routes: /v1/status, /v1/report, /v1/histogram, the stream /v1/detours, and /v1/reload.
 #pragma once
 
 #include <noised/views.h>
@@ -10,6 +10,7 @@
 #include "pipeline/report_builder.h"
 #include "pipeline/snapshot.h"
 #include "service/http_server.h"
+#include "service/reload_exchange.h"
 
 namespace noised {
 
@@ -20,6 +21,7 @@ struct ApiContext {
   const SourceTable& sources;
   const RunDescription& run;
   const StatusView& settings;  ///< the fields of a status that do not change
+  ReloadExchange& reloads;
 };
 
 std::vector<HttpRoute> make_routes(const ApiContext& context);

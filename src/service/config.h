@@ -21,6 +21,7 @@ struct Config {
   std::uint64_t threshold_ns = 200;                ///< [probe] a longer gap is a detour; never 0
   Policy policy = Policy::other;                   ///< [probe]
   int priority = 1;                                ///< [probe] 1 to 99; used with Policy::fifo only
+  unsigned duty_percent = 100;                     ///< [probe] share of the time in which the loop runs; 1 to 100
   std::uint64_t buffer_bytes = 2 << 20;            ///< [trace] ring buffer of each CPU; a power of two
   std::uint64_t drain_interval_ns = 25'000'000;    ///< [trace]
   std::string socket = "/run/noised/noised.sock";  ///< [service]

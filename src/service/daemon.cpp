@@ -14,6 +14,7 @@
 
 #include "base/monotonic.h"
 #include "base/parse.h"
+#include "base/quote.h"
 #include "base/read_file.h"
 #include "probe/smi_counter.h"
 #include "service/api.h"
@@ -28,6 +29,8 @@ namespace {
 
 // A store takes 5 to 100 ns, an interruption at least 1 us with our own programs in it.
 constexpr std::uint64_t kStoringLimitNs = 1'000;
+// A run and a rest, on average: short for who reads, long beside the start of a run (tens of us).
+constexpr std::uint64_t kDutyPeriodNs = 100'000'000;
 constexpr useconds_t kCalibrationUs = 20'000;
 
 bool on_hypervisor() {
@@ -97,18 +100,27 @@ Status Daemon::listen() {
   auto socket = UnixSocket::listen(config.socket, config.socket_group);
   if (!socket) return socket.error();
   socket_ = std::move(socket).value();
+  return listen_for_metrics(config.listen);
+}
+
+// The service manager's socket, where there is one, takes the place of the configured address.
+Status Daemon::listen_for_metrics(const std::string& wanted) {
   web_socket_ = passed_socket();
-  if (web_socket_) {
-    web_address_ = "the service manager's socket";
-  } else if (!config.listen.empty()) {
-    auto web = listen_tcp(config.listen);
+  const bool passed = web_socket_.has_value();
+  if (!passed && !wanted.empty()) {
+    auto web = listen_tcp(wanted);
     if (!web) return web.error();
     web_socket_ = std::move(web).value();
-    web_address_ = config.listen;
-    if (!is_loopback(config.listen)) {
-      log_.warning("the metrics at {} are for anyone who can connect; README.md shows how to add TLS and passwords",
-                   config.listen);
-    }
+  }
+  if (!web_socket_) return success();
+  web_address_ = listening_address(*web_socket_);
+  if (passed && web_address_ != wanted) {
+    log_.warning("metrics are at {}, as noised.socket says, not at listen = {}: systemctl edit noised.socket",
+                 web_address_, in_quotes(wanted));
+  }
+  if (!is_loopback(web_address_)) {
+    log_.warning("the metrics at {} are for anyone who can connect; README.md shows how to add TLS and passwords",
+                 web_address_);
   }
   return success();
 }
@@ -208,6 +220,10 @@ Status Daemon::start_probes() {
     options.cpu = cpu;
     options.threshold_ticks = clock_.to_ticks(config.threshold_ns);
     options.storing_limit_ticks = clock_.to_ticks(std::max(config.threshold_ns, kStoringLimitNs));
+    if (config.duty_percent < 100) {
+      options.run_ticks = clock_.to_ticks(kDutyPeriodNs * config.duty_percent / 100);
+      options.rest_ns = kDutyPeriodNs * (100 - config.duty_percent) / 100;
+    }
     options.fifo = config.policy == Policy::fifo;
     options.priority = config.priority;
     options.inherits = true;
@@ -231,7 +247,8 @@ Status Daemon::start_probes() {
 
 Status Daemon::start_server() {
   web_ = std::make_unique<Web>(pipeline_->snapshots(), sources_, run_, options_.config.series_cap);
-  std::vector<HttpRoute> routes = make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_});
+  std::vector<HttpRoute> routes =
+      make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_, reloads_});
   std::vector<HttpRoute> pages = web_->routes();
   routes.insert(routes.end(), pages.begin(), pages.end());
   std::vector<HttpListener> listeners = {{socket_->descriptor(), std::move(routes)}};
@@ -256,6 +273,7 @@ void Daemon::describe() {
   settings_.probe_cpus = format_cpu_list(cpus_.probe);
   settings_.housekeeping_cpus = format_cpu_list(cpus_.housekeeping);
   settings_.policy = options_.config.policy == Policy::fifo ? "fifo" : "other";
+  settings_.duty_percent = options_.config.duty_percent;
   settings_.threshold_ns = options_.config.threshold_ns;
   settings_.buffer_bytes = options_.config.buffer_bytes;
 }
@@ -275,13 +293,15 @@ Status Daemon::run() {
     auto tick = ticker.value().wait();
     if (!tick) return tick.error();
     if (tick.value() == Tick::stop) break;
-    if (tick.value() == Tick::reload) reload(ticker.value());
+    if (tick.value() == Tick::reload) (void)reload(ticker.value());
+    if (reloads_.wanted()) reloads_.answer(reload(ticker.value()));
     pipeline_->drain();
     server_->wake();  // one atomic load unless somebody follows detours
     watchdog.alive(monotonic_ns());
   }
   notify_stopping();
   pipeline_->snapshots().close();
+  reloads_.close();
   return success();
 }
 
@@ -290,27 +310,37 @@ std::string Daemon::measuring() const {
 }
 
 // No counter is touched. A file with a mistake changes nothing.
-void Daemon::reload(Ticker& ticker) {
+ReloadOutcome Daemon::reload(Ticker& ticker) {
   notify_reloading();
-  auto read = options_.read_again();
-  if (read && read.value().config_file.empty()) {
-    log_.error("not reloaded, the old settings stay: {} is gone", options_.config_file);
-  } else if (!read) {
-    log_.error("not reloaded, the old settings stay: {}", read.error().line());
-  } else {
-    const Config& now = read.value().config;
-    Config& config = options_.config;
-    config.log_level = now.log_level;
-    log_.set_level(now.log_level);
-    if (now.drain_interval_ns != config.drain_interval_ns && ticker.set_interval(now.drain_interval_ns)) {
-      config.drain_interval_ns = now.drain_interval_ns;
-      pipeline_->set_drain_interval(now.drain_interval_ns);
-    }
-    const std::string rest = differences(config, now);
+  ReloadOutcome outcome = read_configuration();
+  if (outcome) {
+    const Config& config = options_.config;
+    log_.set_level(config.log_level);
+    if (Status set = ticker.set_interval(config.drain_interval_ns); !set) log_.error("{}", set.error().line());
+    pipeline_->set_drain_interval(config.drain_interval_ns);
     log_.info("reloaded {}", options_.config_file);
-    if (!rest.empty()) log_.warning("these settings take effect at the next start only: {}", rest);
+    if (!outcome.value().empty()) {
+      log_.warning("these settings take effect at the next start only: {}", outcome.value());
+    }
+  } else {
+    log_.error("not reloaded, the old settings stay: {}", outcome.error().line());
   }
   notify_ready(measuring());
+  return outcome;
+}
+
+// Takes over what can change while it runs; gives the names of the rest.
+ReloadOutcome Daemon::read_configuration() {
+  if (options_.config_file.empty()) {
+    return failure("no configuration file was read at the start", "start noised with --config FILE");
+  }
+  auto read = options_.read_again();
+  if (!read) return read.error();
+  if (read.value().config_file.empty()) return failure(options_.config_file + " is gone");
+  const Config& now = read.value().config;
+  options_.config.log_level = now.log_level;
+  options_.config.drain_interval_ns = now.drain_interval_ns;
+  return differences(options_.config, now);
 }
 
 Report Daemon::finish() {

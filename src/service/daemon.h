@@ -16,6 +16,7 @@
 #include "service/http_server.h"
 #include "service/log.h"
 #include "service/options.h"
+#include "service/reload_exchange.h"
 #include "service/ticker.h"
 #include "service/unix_socket.h"
 #include "service/web.h"
@@ -40,13 +41,15 @@ class Daemon {
  private:
   Daemon(const Options& options, Log& log, CpuChoice cpus);
   Status listen();
+  Status listen_for_metrics(const std::string& wanted);
   Status start_clock();
   Status start_tracer();
   Status start_steal_clock();
   Status drop_privileges();
   Status start_probes();
   Status start_server();
-  void reload(Ticker& ticker);
+  ReloadOutcome reload(Ticker& ticker);
+  ReloadOutcome read_configuration();
   [[nodiscard]] std::string measuring() const;
   void describe();
 
@@ -67,6 +70,7 @@ class Daemon {
   std::vector<std::unique_ptr<Probe>> probes_;  // before the tracer goes: their state is in its maps
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<Web> web_;
+  ReloadExchange reloads_;
   std::unique_ptr<HttpServer> server_;
 };
 

@@ -7,6 +7,7 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -51,6 +52,15 @@ bool has_body(MHD_Connection* connection) {
   const char* const length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
   return (length != nullptr && std::string_view(length) != "0") ||
          MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING) != nullptr;
+}
+
+// Who connected, as the kernel saw it at that time; nobody over TCP.
+bool is_root(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  return ::getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof(peer) &&
+         peer.pid != 0 && peer.uid == 0;
 }
 
 MHD_Result queue(MHD_Connection* connection, unsigned status, MHD_Response* response) {
@@ -156,18 +166,13 @@ class HttpServer::Service {
   static MHD_Result answer(void* service, MHD_Connection* connection, const char* path, const char* method, const char*,
                            const char*, std::size_t*, void** request) {
     Service& self = *static_cast<Service*>(service);
-    const bool head = std::string_view(method) == MHD_HTTP_METHOD_HEAD;
     try {
-      if (*request != nullptr) return self.route(connection, path, head);
+      const HttpRoute* const found = self.find(path);
+      if (*request != nullptr) return self.serve_route(connection, found, method);
       // MHD calls twice: with the headers only, then with the whole request. An answer to the first call makes it drop
       // the rest of the request and close the connection, so a body is never read.
       *request = service;
-      if (!head && std::string_view(method) != MHD_HTTP_METHOD_GET) {
-        return send(connection, http_error(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are served"));
-      }
-      if (has_body(connection)) {
-        return send(connection, http_error(MHD_HTTP_CONTENT_TOO_LARGE, "requests must not have a body"));
-      }
+      if (const auto refusal = refuse(connection, found, method)) return send(connection, *refusal);
       return MHD_YES;
     } catch (const std::exception& error) {
       self.server_.log_.error("http: {} failed: {}", in_quotes(path), error.what());
@@ -175,18 +180,35 @@ class HttpServer::Service {
     }
   }
 
-  MHD_Result route(MHD_Connection* connection, std::string_view path, bool head) {
+  static std::optional<HttpResponse> refuse(MHD_Connection* connection, const HttpRoute* route,
+                                            std::string_view method) {
+    if (route != nullptr && std::holds_alternative<RootHandler>(route->handler)) {
+      if (method != MHD_HTTP_METHOD_POST) return http_error(MHD_HTTP_METHOD_NOT_ALLOWED, "only POST is served here");
+      if (!is_root(connection)) return http_error(MHD_HTTP_FORBIDDEN, "only root may do this");
+    } else if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
+      return http_error(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are served");
+    }
+    if (has_body(connection)) return http_error(MHD_HTTP_CONTENT_TOO_LARGE, "requests must not have a body");
+    return std::nullopt;
+  }
+
+  const HttpRoute* find(std::string_view path) const {
     const auto found = std::find_if(routes_.begin(), routes_.end(),
                                     [&](const HttpRoute& candidate) { return candidate.path == path; });
-    if (found == routes_.end()) return send(connection, http_error(MHD_HTTP_NOT_FOUND, "no such path"));
+    return found == routes_.end() ? nullptr : &*found;
+  }
+
+  MHD_Result serve_route(MHD_Connection* connection, const HttpRoute* route, std::string_view method) {
+    if (route == nullptr) return send(connection, http_error(MHD_HTTP_NOT_FOUND, "no such path"));
+    if (const auto* const root = std::get_if<RootHandler>(&route->handler)) return send(connection, root->act());
     const HttpRequest request(connection);
-    if (const auto* const plain = std::get_if<PlainHandler>(&found->handler)) {
+    if (const auto* const plain = std::get_if<PlainHandler>(&route->handler)) {
       return send(connection, (*plain)(request));
     }
-    StreamReply reply = std::get<StreamHandler>(found->handler)(request);
+    StreamReply reply = std::get<StreamHandler>(route->handler)(request);
     if (auto* const refusal = std::get_if<HttpResponse>(&reply)) return send(connection, std::move(*refusal));
-    if (head) return send(connection, {MHD_HTTP_OK, found->stream_content_type, ""});
-    return open_stream(connection, *found, std::get<std::unique_ptr<StreamSource>>(std::move(reply)));
+    if (method == MHD_HTTP_METHOD_HEAD) return send(connection, {MHD_HTTP_OK, route->stream_content_type, ""});
+    return open_stream(connection, *route, std::get<std::unique_ptr<StreamSource>>(std::move(reply)));
   }
 
   MHD_Result open_stream(MHD_Connection* connection, const HttpRoute& route, std::unique_ptr<StreamSource> source) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's HTTP server: GET and HEAD on its listening sockets, one thread, plain answers and streams.
+// The daemon's HTTP server: GET and HEAD on its listening sockets, POST for root, one thread, plain answers and
+// streams.
 #pragma once
 
 #include <pthread.h>
@@ -49,10 +50,14 @@ using StreamReply = std::variant<std::unique_ptr<StreamSource>, HttpResponse>;
 /// Handlers run on the HTTP thread and must not block; what they throw becomes a 500.
 using PlainHandler = std::function<HttpResponse(const HttpRequest&)>;
 using StreamHandler = std::function<StreamReply(const HttpRequest&)>;
+/// What changes something: by POST only, and only for root, by the credentials of the socket's peer.
+struct RootHandler {
+  std::function<HttpResponse()> act;
+};
 
 struct HttpRoute {
   std::string path;  ///< exact, "/v1/status"
-  std::variant<PlainHandler, StreamHandler> handler;
+  std::variant<PlainHandler, StreamHandler, RootHandler> handler;
   std::string stream_content_type = "application/x-ndjson";  ///< of a stream; plain answers carry their own
 };
 

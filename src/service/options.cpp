@@ -32,6 +32,7 @@ constexpr std::array kOverrides = {
     Override{"--threshold", "probe", "threshold", "TIME", "a longer gap is a detour, such as 200ns"},
     Override{"--policy", "probe", "policy", "other|fifo", "scheduling policy of the measuring threads"},
     Override{"--priority", "probe", "priority", "N", "their priority with fifo, 1 to 99"},
+    Override{"--duty-cycle", "probe", "duty_cycle", "PERCENT", "the loop runs in this share of the time, such as 25%"},
     Override{"--socket", "service", "socket", "PATH", "Unix socket that noisectl talks to"},
     Override{"--web.listen-address", "service", "listen", "HOST:PORT",
              "where Prometheus scrapes, such as 127.0.0.1:10077; \"\": nowhere"},

@@ -58,6 +58,18 @@ Status set_priority(Config& config, const std::string& value) {
   return success();
 }
 
+Status set_duty_cycle(Config& config, const std::string& value) {
+  unsigned percent = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, percent);
+  if (error != std::errc{} || std::string_view(stop, end) != "%" || percent < 1 || percent > 100) {
+    return usage_error("duty_cycle " + in_quotes(value) + " is not between 1% and 100%",
+                       "write whole percent, such as 25%");
+  }
+  config.duty_percent = percent;
+  return success();
+}
+
 Status set_buffer_size(Config& config, const std::string& value) {
   const auto size = parse_size(value);
   if (!size) return size.error();
@@ -136,6 +148,7 @@ constexpr std::array kSettings = {
     Setting{"probe", "threshold", false, set_threshold},
     Setting{"probe", "policy", false, set_policy},
     Setting{"probe", "priority", true, set_priority},
+    Setting{"probe", "duty_cycle", false, set_duty_cycle},
     Setting{"trace", "buffer_size", false, set_buffer_size},
     Setting{"trace", "drain_interval", false, set_drain_interval},
     Setting{"service", "socket", false, set_socket},

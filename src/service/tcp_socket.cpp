@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <memory>
@@ -101,8 +102,27 @@ Result<Descriptor> listen_tcp(const std::string& address) {
       error = errno;
     }
   }
+  if (error == EAFNOSUPPORT) {  // RestrictAddressFamilies= of the unit
+    return failure(fmt::format("cannot listen on {}: the unit lets noised open no port of its own", address),
+                   "start noised.socket, or set listen = \"\" in [service]");
+  }
   return failure(fmt::format("cannot listen on {}: {}", address, errno_text(error)),
                  "choose another address with --web.listen-address, or none with --web.listen-address \"\"");
+}
+
+std::string listening_address(const Descriptor& socket) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (::getsockname(socket.get(), any, &size) != 0 || (any->sa_family != AF_INET && any->sa_family != AF_INET6) ||
+      ::getnameinfo(any, size, host.data(), host.size(), port.data(), port.size(), NI_NUMERICHOST | NI_NUMERICSERV) !=
+          0) {
+    return "a socket without an address";
+  }
+  const bool bracketed = any->sa_family == AF_INET6;
+  return fmt::format("{}{}{}:{}", bracketed ? "[" : "", host.data(), bracketed ? "]" : "", port.data());
 }
 
 bool is_loopback(const std::string& address) {

@@ -17,6 +17,9 @@ Status check_listen_address(const std::string& address);
 /// Listens there, non-blocking.
 Result<Descriptor> listen_tcp(const std::string& address);
 
+/// "ADDRESS:PORT" of a listening socket; what else it is called if it has no such address.
+std::string listening_address(const Descriptor& socket);
+
 /// True if only this machine can connect to it.
 bool is_loopback(const std::string& address);
 

@@ -40,6 +40,7 @@ void read_status(const Fields& fields, StatusView& status) {
   fields.read("probe_cpus", status.probe_cpus);
   fields.read("housekeeping_cpus", status.housekeeping_cpus);
   fields.read("policy", status.policy);
+  fields.read("duty_percent", status.duty_percent);
   fields.read("threshold_ns", status.threshold_ns);
   fields.read("buffer_bytes", status.buffer_bytes);
   fields.read("drain_interval_ns", status.drain_interval_ns);
@@ -79,6 +80,7 @@ std::string to_json(const StatusView& status) {
                    {"probe_cpus", status.probe_cpus},
                    {"housekeeping_cpus", status.housekeeping_cpus},
                    {"policy", status.policy},
+                   {"duty_percent", status.duty_percent},
                    {"threshold_ns", status.threshold_ns},
                    {"buffer_bytes", status.buffer_bytes},
                    {"drain_interval_ns", status.drain_interval_ns},
@@ -95,15 +97,17 @@ std::string to_text(const StatusView& status) {
   return fmt::format(
              "noised {}, process {}, up {}\n"
              "host          {}, kernel {}\n"
-             "measured      cpus {}, threshold {}, policy {}\n"
+             "measured      cpus {}, threshold {}, policy {}{}\n"
              "housekeeping  cpus {}, drained every {}, {} KiB a CPU\n"
              "time          {}\n"
              "lost          {}\n"
              "orphans       {} intervals outside every detour\n\n",
              printable(status.version), status.pid, format_duration(status.uptime_ns), printable(status.host),
              printable(status.kernel), printable(status.probe_cpus), format_duration(status.threshold_ns),
-             printable(status.policy), printable(status.housekeeping_cpus), format_duration(status.drain_interval_ns),
-             status.buffer_bytes / 1024, clock_text(status.clock), lost_text(status.lost), status.orphan_intervals) +
+             printable(status.policy),
+             status.duty_percent < 100 ? fmt::format(", {}% of the time", status.duty_percent) : "",
+             printable(status.housekeeping_cpus), format_duration(status.drain_interval_ns), status.buffer_bytes / 1024,
+             clock_text(status.clock), lost_text(status.lost), status.orphan_intervals) +
          programs_text(status.programs) + "\n" + unsupported_text(status.unsupported);
 }
 

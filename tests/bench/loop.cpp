@@ -42,7 +42,7 @@ class NoisedLoop {
   // Told to stop before it starts, the loop does one batch and publishes its progress, as it does between batches.
   void run_batch() {
     progress_.seen_ticks = 0;  // not the continuation of the last batch
-    run_detour_loop(ring_, progress_, stop_, cpu_, kThresholdTicks, kStoringLimitTicks);
+    run_detour_loop(ring_, progress_, stop_, {cpu_, kThresholdTicks, kStoringLimitTicks, UINT64_MAX});
   }
   void empty_ring() {
     popped_.clear();

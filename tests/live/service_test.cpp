@@ -182,6 +182,35 @@ TEST_CASE("service: a reload changes what it can, names the rest, and keeps the 
   CHECK(daemon.wait().exit_code == 0);
 }
 
+TEST_CASE("service: who is not root may read with the group, and change nothing") {
+  if (run({"setpriv", "--version"}).exit_code != 0) SKIP("setpriv is not installed");
+  const Service service;
+  std::filesystem::permissions(service.directory.path(""), std::filesystem::perms::others_exec,
+                               std::filesystem::perm_options::add);
+  service.configure("[service]\nsocket_group = 'nogroup'\n[log]\nlevel = 'info'\n");
+  Background daemon(service.command());
+  REQUIRE(eventually([&] { return service.answers(); }));
+  const auto as = [&](const char* group, const char* command) {
+    return run({"setpriv", "--reuid=65534", std::string("--regid=") + group, "--clear-groups", NOISECTL_BINARY,
+                "--socket", service.socket, command});
+  };
+  CHECK(as("nogroup", "status").exit_code == 0);
+  const Outcome refused = as("nogroup", "reload");
+  CHECK(refused.exit_code == 1);
+  CHECK(refused.err == "noisectl: daemon at " + service.socket + ": only root may do this: run as root\n");
+  CHECK(as("daemon", "status").err.find("permission denied") != std::string::npos);
+  CHECK(as("daemon", "reload").err.find("permission denied") != std::string::npos);
+  CHECK(daemon.err().find("reloaded") == std::string::npos);
+
+  const auto reload = [&] { return run({NOISECTL_BINARY, "--socket", service.socket, "reload"}); };
+  service.configure("[service]\nsocket_group = 'nogroup'\n[trace]\nbuffer_size = '4MiB'\n");
+  CHECK(reload().out == "reloaded; these settings take effect at the next start only: trace.buffer_size\n");
+  service.configure("[trace]\nbuffer_size = '5MiB'\n");
+  const Outcome bad = reload();
+  CHECK(bad.exit_code == 1);
+  CHECK(bad.err.find(service.file + ":2: buffer_size '5MiB' is not a power of two") != std::string::npos);
+}
+
 TEST_CASE("service: no counter goes back, however often it is asked for") {
   const Service service;
   Background daemon(service.command());
@@ -235,6 +264,24 @@ TEST_CASE("service: a socket that the manager passes serves the metrics") {
   CHECK(service.answers());
   daemon.signal(SIGTERM);
   CHECK(daemon.wait().exit_code == 0);
+}
+
+TEST_CASE("service: a loop with a duty cycle leaves the CPU for the rest of the time, and loses nothing by that") {
+  const Outcome outcome = run({NOISED_BINARY, "--cpus", std::to_string(probed_cpu()), "--duty-cycle", "25%",
+                               "--duration", "4s", "--report", "json"});
+  REQUIRE(outcome.exit_code == 0);
+  const auto report = nlohmann::json::parse(outcome.out);
+  const auto observed = report.at("cpus").at(0).at("observed_ns").get<double>();
+  // A busy host gives the CPU back late, never early.
+  const double share = observed / report.at("elapsed_ns").get<double>();
+  INFO("observed " << share);
+  CHECK(share < 0.35);
+  CHECK(share > 0.05);
+  CHECK(report.at("cpus").at(0).at("detours").get<std::uint64_t>() > 0);
+  for (const auto& loss : report.at("lost").value("by", nlohmann::json::array())) {
+    CHECK(loss.at("reason") != "loop_moved");
+    CHECK(loss.at("reason") != "loop_stopped");
+  }
 }
 
 TEST_CASE("service: killed at any moment of start, reload and running, it leaves nothing behind") {

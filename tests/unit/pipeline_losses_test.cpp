@@ -69,6 +69,9 @@ TEST_CASE("blind time is neither a detour nor a place for intervals", "[pipeline
   const Ledger& ledger = cpu.add({6'000, 7'000, false}, 10);
   CHECK(ledger.entries.size() == 1);
   CHECK(cpu.blind_ns() == 4'000);
+  cpu.rest({7'000, 9'000, false});
+  CHECK(cpu.blind_ns() == 4'000);
+  CHECK(cpu.rested_ns() == 2'000);
   CHECK(cpu.statistics().totals().detours == 1);
   CHECK(cpu.matcher().orphans() == 0);
   CHECK(cpu.matcher().containment().share() == 1.0);

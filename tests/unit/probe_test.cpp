@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ring from the loop to the pipeline, and the loop on a clock that really runs.
 #include <sched.h>
+#include <algorithm>
 #include <atomic>
 
 #include <catch2/catch_test_macros.hpp>
@@ -77,7 +78,7 @@ LoopEnd run_on_own_cpu(DetourRing& ring, LoopProgress& progress, const std::atom
   const auto cpu = static_cast<unsigned>(sched_getcpu());
   const CpuSet own({cpu});
   sched_setaffinity(0, own.bytes(), own.get());
-  return run_detour_loop(ring, progress, stop, cpu, 500, 2'600);
+  return run_detour_loop(ring, progress, stop, {cpu, 500, 2'600, UINT64_MAX});
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ TEST_CASE("a loop that is moved says so, and stores the time since as blind", "[
   const std::atomic<bool> never{false};
   const auto here = static_cast<unsigned>(sched_getcpu());
   // It believes to be elsewhere: the same as being moved before the first detour.
-  CHECK(run_detour_loop(ring, progress, never, here + 1, 500, 2'600) == LoopEnd::moved);
+  CHECK(run_detour_loop(ring, progress, never, {here + 1, 500, 2'600, UINT64_MAX}) == LoopEnd::moved);
   CHECK(progress.iterations.load() == 0);
   const std::uint64_t seen = progress.seen_ticks;
   CHECK(seen >= progress.first_ticks.load());
@@ -98,9 +99,31 @@ TEST_CASE("a loop that is moved says so, and stores the time since as blind", "[
   out.reserve(ring.capacity());
   ring.pop_all(out);
   REQUIRE_FALSE(out.empty());
-  CHECK(out.front().blind);
+  CHECK(out.front().kind == GapKind::moved);
   CHECK(out.front().start_ticks == seen);
-  for (std::size_t i = 1; i < out.size(); ++i) CHECK_FALSE(out[i].blind);
+  for (std::size_t i = 1; i < out.size(); ++i) CHECK(out[i].kind == GapKind::detour);
+}
+
+TEST_CASE("a loop that rests stores the rest as what it was", "[probe]") {
+  DetourRing ring(1U << 20U);
+  LoopProgress progress;
+  const std::atomic<bool> never{false};
+  const auto cpu = static_cast<unsigned>(sched_getcpu());
+  const CpuSet own({cpu});
+  sched_setaffinity(0, own.bytes(), own.get());
+  const LoopOptions options{cpu, 500, 2'600, 1};  // a batch is longer than a tick
+  CHECK(run_detour_loop(ring, progress, never, options) == LoopEnd::rest);
+  const std::uint64_t rested = progress.last_ticks.load();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(run_detour_loop(ring, progress, never, options) == LoopEnd::rest);
+  std::vector<TickDetour> out;
+  out.reserve(ring.capacity());
+  ring.pop_all(out);
+  const auto rest = [](const TickDetour& gap) { return gap.kind == GapKind::rested; };
+  REQUIRE(std::count_if(out.begin(), out.end(), rest) == 1);
+  const auto found = std::find_if(out.begin(), out.end(), rest);
+  CHECK(found->start_ticks == rested);
+  CHECK(found->end_ticks > rested);
 }
 
 TEST_CASE("the loop accounts for all of its time", "[probe]") {

@@ -41,7 +41,7 @@ TEST_CASE("the shipped noised.conf is the built-in defaults, and has every key")
 
 TEST_CASE("every key is read") {
   const auto read = parse_config(
-      "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\n"
+      "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\nduty_cycle = '25%'\n"
       "[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\n"
       "[service]\nsocket = '/tmp/s'\nsocket_group = 'root'\nlisten = '[::1]:9'\nhousekeeping_cpus = '0,4'\n"
       "series_cap = 64\n[log]\nlevel = 'debug'\n[categories]\n'task:a b' = 'io'\n",
@@ -52,6 +52,7 @@ TEST_CASE("every key is read") {
   CHECK(config.threshold_ns == 1000);
   CHECK(config.policy == Policy::fifo);
   CHECK(config.priority == 99);
+  CHECK(config.duty_percent == 25);
   CHECK(config.buffer_bytes == 65536);
   CHECK(config.drain_interval_ns == 1'000'000'000);
   CHECK(config.socket == "/tmp/s");
@@ -75,7 +76,7 @@ TEST_CASE("an unknown name is refused with its line") {
   CHECK(refusal("\n[prob]\n") ==
         "f.conf:2: unknown section 'prob': the sections are probe, trace, service, log, categories");
   CHECK(refusal("[probe]\n\ntreshold = '1us'\n") ==
-        "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, threshold, policy, priority");
+        "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, threshold, policy, priority, duty_cycle");
   CHECK(refusal("cpus = '1'\n") ==
         "f.conf:1: outside every section: key 'cpus': the sections are probe, trace, service, log, categories");
   CHECK(refusal("\nprobe = 1\n") == "f.conf:2: 'probe' is not a section: write [probe] on a line of its own");
@@ -105,6 +106,11 @@ TEST_CASE("a value out of its range is refused with its line") {
       {"[probe]\npriority = 0", "f.conf:2: priority '0' is not between 1 and 99"},
       {"[probe]\npriority = 100", "f.conf:2: priority '100' is not between 1 and 99"},
       {"[probe]\npriority = -9223372036854775808", "f.conf:2: priority '-9223372036854775808' is not"},
+      {"[probe]\nduty_cycle = '0%'", "f.conf:2: duty_cycle '0%' is not between 1% and 100%: write whole percent"},
+      {"[probe]\nduty_cycle = '101%'", "f.conf:2: duty_cycle '101%' is not"},
+      {"[probe]\nduty_cycle = '25'", "f.conf:2: duty_cycle '25' is not"},
+      {"[probe]\nduty_cycle = '25%%'", "f.conf:2: duty_cycle '25%%' is not"},
+      {"[probe]\nduty_cycle = 25", "f.conf:2: duty_cycle has the wrong type"},
       {"[trace]\nbuffer_size = '32KiB'", "f.conf:2: buffer_size '32KiB' is not a power of two between"},
       {"[trace]\nbuffer_size = '2GiB'", "f.conf:2: buffer_size '2GiB' is not"},
       {"[trace]\nbuffer_size = '3MiB'", "f.conf:2: buffer_size '3MiB' is not"},

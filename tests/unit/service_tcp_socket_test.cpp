@@ -28,6 +28,7 @@ TEST_CASE("addresses to listen on") {
 TEST_CASE("without a host, all addresses are listened on") {
   const auto all = listen_tcp(":20078");
   REQUIRE(all);
+  CHECK_FALSE(is_loopback(listening_address(all.value())));
   CHECK_FALSE(listen_tcp("127.0.0.1:20078"));
   CHECK_FALSE(listen_tcp("0.0.0.0:20078"));
 }
@@ -35,10 +36,17 @@ TEST_CASE("without a host, all addresses are listened on") {
 TEST_CASE("an address in use is a failure that names it") {
   const auto first = listen_tcp("127.0.0.1:20077");
   REQUIRE(first);
+  CHECK(listening_address(first.value()) == "127.0.0.1:20077");
   const auto second = listen_tcp("127.0.0.1:20077");
   REQUIRE_FALSE(second);
   CHECK(second.error().code == ExitCode::failed);
   CHECK(second.error().line().starts_with("cannot listen on 127.0.0.1:20077: Address already in use: "));
+}
+
+TEST_CASE("an IPv6 address is written as it is read") {
+  const auto socket = listen_tcp("[::1]:20079");
+  if (!socket) SKIP("no IPv6 here");
+  CHECK(listening_address(socket.value()) == "[::1]:20079");
 }
 
 }  // namespace noised

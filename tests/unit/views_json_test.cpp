@@ -66,17 +66,18 @@ TEST_CASE("a histogram's bucket is low, high, count", "[views]") {
 }
 
 TEST_CASE("the status says null for a program that is not attached", "[views]") {
-  CHECK(views::to_json(examples::status()) ==
-        R"({"schema":"noised.status/1","version":"0.1.0","host":"node1","kernel":"6.18.0","pid":77,)"
-        R"("uptime_ns":90000000000,"probe_cpus":"1","housekeeping_cpus":"0","policy":"other","threshold_ns":200,)"
-        R"("buffer_bytes":1048576,"drain_interval_ns":10000000,)"
-        R"("clock":{"source":"tsc","uncertainty_ns":25,"containment":null},)"
-        R"("lost":{"events":1,"detours":2,"unpaired":3,"missed_runs":4,"incomplete_detours":5,"by":[)"
-        R"({"cpu":1,"reason":"ring_full","count":7},{"cpu":null,"reason":"missed_run","count":4}]},)"
-        R"("orphan_intervals":6,"programs":[)"
-        R"({"name":"local_timer_entry","kind":"vector","attached":"tp_btf","missed":0,"runs":100,"run_ns":8000},)"
-        R"({"name":"csd_entry","kind":"csd","attached":null,"missed":0,"runs":0,"run_ns":0}],)"
-        R"("unsupported":["csd: no such tracepoint"]})");
+  CHECK(
+      views::to_json(examples::status()) ==
+      R"({"schema":"noised.status/1","version":"0.1.0","host":"node1","kernel":"6.18.0","pid":77,)"
+      R"("uptime_ns":90000000000,"probe_cpus":"1","housekeeping_cpus":"0","policy":"other","duty_percent":100,"threshold_ns":200,)"
+      R"("buffer_bytes":1048576,"drain_interval_ns":10000000,)"
+      R"("clock":{"source":"tsc","uncertainty_ns":25,"containment":null},)"
+      R"("lost":{"events":1,"detours":2,"unpaired":3,"missed_runs":4,"incomplete_detours":5,"by":[)"
+      R"({"cpu":1,"reason":"ring_full","count":7},{"cpu":null,"reason":"missed_run","count":4}]},)"
+      R"("orphan_intervals":6,"programs":[)"
+      R"({"name":"local_timer_entry","kind":"vector","attached":"tp_btf","missed":0,"runs":100,"run_ns":8000},)"
+      R"({"name":"csd_entry","kind":"csd","attached":null,"missed":0,"runs":0,"run_ns":0}],)"
+      R"("unsupported":["csd: no such tracepoint"]})");
 }
 
 TEST_CASE("every view comes back from its JSON as it was", "[views]") {
