@@ -21,9 +21,12 @@ struct Stream {
 /// Writes detours of five kinds at random, always the same ones, until their records fill a ring of `ring_bytes`.
 class SceneWriter {
  public:
+  /// Between two detours there are 20 us up to this time.
+  explicit SceneWriter(std::uint64_t longest_gap_ns = 400'000) : longest_gap_ns_(longest_gap_ns) {}
+
   Stream write(std::size_t ring_bytes) {
     while (used_bytes_ < ring_bytes) {
-      now_ns_ += between(20'000, 400'000);
+      now_ns_ += between(20'000, longest_gap_ns_);
       const std::uint64_t start_ns = now_ns_;
       write_detour();
       pass_gap();
@@ -95,6 +98,7 @@ class SceneWriter {
   }
 
   std::mt19937_64 random_;  // NOLINT(cert-msc51-cpp): the same stream every time is what a benchmark needs
+  std::uint64_t longest_gap_ns_;
   Stream stream_;
   std::uint64_t now_ns_ = 1'000'000;
   std::size_t used_bytes_ = 0;

@@ -2,12 +2,15 @@
 // A raw client: sends bytes, reads bytes, so that a test can be as rude as it likes.
 #pragma once
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -24,6 +27,17 @@ class RawClient {
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
       throw std::runtime_error("connect " + path + ": " + std::strerror(errno));
+    }
+  }
+
+  /// Over TCP, to a port of this machine.
+  explicit RawClient(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+      throw std::runtime_error("connect to port " + std::to_string(port) + ": " + std::strerror(errno));
     }
   }
 

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients that are slow, large, endless or talk nonsense, many at a time, on both sockets: the pipeline keeps its time,
+// memory stays where it was, and who asks properly is answered.
+#include <sched.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "../unit/base_temporary_directory.h"
+#include "../unit/service_http_client.h"
+#include "base/read_file.h"
+#include "command.h"
+#include "measurement.h"
+#include "quiet_cpu.h"
+
+using namespace noised;
+using namespace noised::live;
+using noised::test::RawClient;
+using noised::test::TemporaryDirectory;
+
+namespace {
+
+constexpr std::uint16_t kPort = 20278;
+constexpr int kScrapes = 10'000;
+constexpr int kSlowClients = 200;
+// 2^24 ns: twice that is the bound of a bucket.
+constexpr std::chrono::nanoseconds kDrain{1 << 24};
+constexpr const char* kInterval = "16777216ns";
+constexpr const char* kTwice = "noised_drain_interval_seconds_bucket{le=\"0.033554432\"} ";
+
+std::string scrape() {
+  RawClient client(kPort);
+  client.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  return client.read_all(5000);
+}
+
+double sample(const std::string& text, const std::string& name) {
+  const std::size_t at = text.find("\n" + name);
+  REQUIRE(at != std::string::npos);
+  return std::strtod(text.c_str() + at + 1 + name.size(), nullptr);
+}
+
+// Drains that came later than twice the interval after the one before.
+double late_drains(const std::string& text) {
+  return sample(text, "noised_drain_interval_seconds_count ") - sample(text, kTwice);
+}
+
+std::uint64_t resident_kib(pid_t pid) {
+  for (const std::string& line : lines_of(read_file("/proc/" + std::to_string(pid) + "/status").value())) {
+    if (line.starts_with("VmRSS:")) return std::strtoull(line.c_str() + 6, nullptr, 10);
+  }
+  return 0;
+}
+
+// A thread that looks at the clock every millisecond, beside the pipeline. When it was kept from that for an interval,
+// any drain may have come an interval late: that was the host or the scheduler, not the daemon.
+class Bystander {
+ public:
+  [[nodiscard]] int stalls() const { return stalls_; }
+
+ private:
+  std::atomic<int> stalls_{0};
+  std::jthread thread_{[this](const std::stop_token& stop) {
+    for (auto last = std::chrono::steady_clock::now(); !stop.stop_requested();) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      const auto now = std::chrono::steady_clock::now();
+      if (now - last > kDrain) ++stalls_;
+      last = now;
+    }
+  }};
+};
+
+// Runs what it is given again and again on a thread of its own; what the daemon closes on it is no failure. Idle
+// priority: it is the daemon that is tested, not the scheduler's justice between it and an attacker beside it.
+class Attacker {
+ public:
+  explicit Attacker(std::function<void()> attack)
+      : thread_([attack = std::move(attack), this](const std::stop_token& stop) {
+          const sched_param none{};
+          (void)sched_setscheduler(0, SCHED_IDLE, &none);
+          while (!stop.stop_requested()) {
+            try {
+              attack();
+              ++rounds_;
+            } catch (const std::runtime_error&) {
+              std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+          }
+        }) {}
+  [[nodiscard]] int rounds() const { return rounds_; }
+
+ private:
+  std::atomic<int> rounds_{0};
+  std::jthread thread_;
+};
+
+// All of them hold their connection and send a byte now and then.
+void be_slow() {
+  std::vector<RawClient> clients;
+  for (int i = 0; i < kSlowClients; ++i) {
+    clients.emplace_back(kPort);
+    clients.back().send("GET /met");
+  }
+  for (int times = 0; times < 5; ++times) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    for (RawClient& client : clients) client.send("r");
+  }
+}
+
+void send_large_headers() {
+  RawClient client(kPort);
+  client.send("GET /metrics HTTP/1.1\r\nHost: x\r\nX: ");
+  for (int i = 0; i < 64; ++i) {
+    if (!client.send(std::string(16384, 'x'))) return;
+  }
+}
+
+void send_endless_body() {
+  RawClient client(kPort);
+  client.send("POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 1000; ++i) {
+    if (!client.send("1000\r\n" + std::string(4096, 'x') + "\r\n")) return;
+  }
+}
+
+void talk_nonsense(const std::string& socket) {
+  static thread_local std::mt19937 random;
+  RawClient client(socket);
+  std::string garbage(4096, '\0');
+  for (char& byte : garbage) byte = static_cast<char>(random());
+  client.send(garbage);
+  client.read_all(100);
+}
+
+void do_not_read(const std::string& socket) {
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.emplace_back(socket);
+    clients.back().get("/v1/report");
+    clients.back().get("/v1/detours?follow=1");
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+}
+
+}  // namespace
+
+TEST_CASE("hostile: under slow, large, endless and senseless clients the pipeline keeps its time and answers") {
+  const TemporaryDirectory directory;
+  const std::string socket = directory.path("noised.sock");
+  const std::string file = directory.path("noised.conf");
+  directory.write("noised.conf", std::string("[trace]\ndrain_interval = '") + kInterval + "'\n");
+  Background daemon({NOISED_BINARY, "--config", file, "--socket", socket, "--cpus", std::to_string(probed_cpu()),
+                     "--web.listen-address", "127.0.0.1:" + std::to_string(kPort)});
+  REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; }));
+  const QuietCpu quiet(probed_cpu());
+  // The first of each request makes what is kept for all that follow.
+  (void)scrape();
+  for (const char* const command : {"report", "histogram", "detours"}) {
+    CHECK(run({NOISECTL_BINARY, "--socket", socket, command}).exit_code == 0);
+  }
+  const std::string before = scrape();
+  const std::uint64_t resident_before = resident_kib(daemon.pid());
+
+  int answered = 0;
+  const Bystander bystander;
+  std::vector<int> rounds;
+  {
+    Attacker slow(be_slow);
+    Attacker large(send_large_headers);
+    Attacker endless(send_endless_body);
+    Attacker senseless([&] { talk_nonsense(socket); });
+    Attacker unread([&] { do_not_read(socket); });
+    for (int i = 0; i < kScrapes; ++i) {
+      if (scrape().starts_with("HTTP/1.1 200 OK")) ++answered;
+    }
+    // Of the lowest priority, they may take their time.
+    CHECK(eventually([&] {
+      CHECK(scrape().starts_with("HTTP/1.1 200 OK"));
+      return slow.rounds() * large.rounds() * endless.rounds() * senseless.rounds() * unread.rounds() > 0;
+    }));
+    CHECK(run({NOISECTL_BINARY, "--socket", socket, "report"}).exit_code == 0);
+    rounds = {slow.rounds(), large.rounds(), endless.rounds(), senseless.rounds(), unread.rounds()};
+  }
+  const std::string after = scrape();
+  const std::uint64_t resident_after = resident_kib(daemon.pid());
+  INFO("rounds: " << rounds[0] << " slow, " << rounds[1] << " large, " << rounds[2] << " endless, " << rounds[3]
+                  << " senseless, " << rounds[4] << " unread");
+  INFO("late drains: " << late_drains(before) << ", then " << late_drains(after) << " of "
+                       << sample(after, "noised_drain_interval_seconds_count "));
+  INFO("resident: " << resident_before << " KiB, then " << resident_after);
+  CHECK(answered == kScrapes);
+  CHECK(late_drains(after) - late_drains(before) <= bystander.stalls());
+  // At most 64 connections with 32 KiB on each of two sockets, and answers that nobody reads.
+  CHECK(resident_after < resident_before + 8 * 1024);
+  INFO(daemon.err());
+  CHECK(daemon.err().find("http") == std::string::npos);
+  WARN("scrapes answered: " << answered << "; late drains: " << late_drains(after) - late_drains(before)
+                            << "; stalls seen beside it: " << bystander.stalls() << "; resident: " << resident_before
+                            << " to " << resident_after << " KiB");
+  daemon.signal(SIGTERM);
+  CHECK(daemon.wait().exit_code == 0);
+}
