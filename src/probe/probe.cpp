@@ -106,11 +106,13 @@ LoopEnd Probe::watch() {
   return end;
 }
 
-// Somebody changed the thread's affinity, or the CPU went offline.
+// Somebody changed the thread's affinity or the cpuset, or the CPU went offline.
 bool Probe::return_to_cpu() {
   const CpuSet own({options_.cpu});
+  away_.store(true, std::memory_order_relaxed);
   while (!stop_.load()) {
     if (sched_setaffinity(0, own.bytes(), own.get()) == 0 && sched_getcpu() == static_cast<int>(options_.cpu)) {
+      away_.store(false, std::memory_order_relaxed);
       return true;
     }
     sleep_ms(kReturnIntervalMs);

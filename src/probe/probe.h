@@ -49,6 +49,8 @@ class Probe {
   [[nodiscard]] unsigned cpu() const { return options_.cpu; }
   [[nodiscard]] DetourRing& ring() { return ring_; }
   [[nodiscard]] const LoopProgress& progress() const { return progress_; }
+  /// True while the thread is not on its CPU, and tries to return; one relaxed load.
+  [[nodiscard]] bool is_away() const { return away_.load(std::memory_order_relaxed); }
   /// System management interrupts while the loop ran, after end(); nothing where they are not counted (smi_counter.h).
   [[nodiscard]] std::optional<std::uint64_t> smi_count() const { return running_ ? std::nullopt : smi_count_; }
 
@@ -68,6 +70,7 @@ class Probe {
   LoopProgress progress_;
   std::minstd_rand random_;
   std::atomic<bool> stop_{false};
+  std::atomic<bool> away_{false};
   std::atomic<int> go_{0};  // futex
   SmiCounter smi_;
   std::optional<std::uint64_t> smi_count_;  // the thread's until it is joined

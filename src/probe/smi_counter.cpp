@@ -46,7 +46,8 @@ std::optional<std::string> smi_unsupported(unsigned cpu) {
   if (!has_counter()) return "only Intel processors outside of virtual machines count them";
   const std::string path = path_of(cpu);
   if (::access(path.c_str(), R_OK) == 0) return std::nullopt;
-  return fmt::format("{}: {} (modprobe msr)", path, std::strerror(errno));
+  return fmt::format("{}: {} (needs modprobe msr, and root: the unit gives noised no devices)", path,
+                     std::strerror(errno));
 }
 
 }  // namespace noised

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start, run, stop.
+// The start, step by step.
 #include "service/daemon.h"
 
 #include <cpuid.h>
@@ -231,6 +231,7 @@ Status Daemon::start_probes() {
     if (!probe) return probe.error();
     probes_.push_back(std::move(probe).value());
   }
+  away_.assign(probes_.size(), false);
   if (Status set = set_priority(0); !set) return set;
   PipelineOptions pipeline_options;
   pipeline_options.threshold_ns = config.threshold_ns;
@@ -276,79 +277,6 @@ void Daemon::describe() {
   settings_.duty_percent = options_.config.duty_percent;
   settings_.threshold_ns = options_.config.threshold_ns;
   settings_.buffer_bytes = options_.config.buffer_bytes;
-}
-
-Status Daemon::run() {
-  TickerOptions options;
-  options.interval_ns = options_.config.drain_interval_ns;
-  options.duration_ns = options_.duration_ns;
-  options.asked_descriptor = pipeline_->snapshots().asked_descriptor();
-  // Without a file there is nothing to read again: then the terminal it was started on is gone.
-  options.reload_on_hangup = !options_.duration_ns && !options_.config_file.empty();
-  auto ticker = Ticker::create(options);
-  if (!ticker) return ticker.error();
-  Watchdog watchdog;
-  notify_ready(measuring());
-  while (true) {
-    auto tick = ticker.value().wait();
-    if (!tick) return tick.error();
-    if (tick.value() == Tick::stop) break;
-    if (tick.value() == Tick::reload) (void)reload(ticker.value());
-    if (reloads_.wanted()) reloads_.answer(reload(ticker.value()));
-    pipeline_->drain();
-    server_->wake();  // one atomic load unless somebody follows detours
-    watchdog.alive(monotonic_ns());
-  }
-  notify_stopping();
-  pipeline_->snapshots().close();
-  reloads_.close();
-  return success();
-}
-
-std::string Daemon::measuring() const {
-  return fmt::format("Measuring CPUs {} from CPUs {}", settings_.probe_cpus, settings_.housekeeping_cpus);
-}
-
-// No counter is touched. A file with a mistake changes nothing.
-ReloadOutcome Daemon::reload(Ticker& ticker) {
-  notify_reloading();
-  ReloadOutcome outcome = read_configuration();
-  if (outcome) {
-    const Config& config = options_.config;
-    log_.set_level(config.log_level);
-    if (Status set = ticker.set_interval(config.drain_interval_ns); !set) log_.error("{}", set.error().line());
-    pipeline_->set_drain_interval(config.drain_interval_ns);
-    log_.info("reloaded {}", options_.config_file);
-    if (!outcome.value().empty()) {
-      log_.warning("these settings take effect at the next start only: {}", outcome.value());
-    }
-  } else {
-    log_.error("not reloaded, the old settings stay: {}", outcome.error().line());
-  }
-  notify_ready(measuring());
-  return outcome;
-}
-
-// Takes over what can change while it runs; gives the names of the rest.
-ReloadOutcome Daemon::read_configuration() {
-  if (options_.config_file.empty()) {
-    return failure("no configuration file was read at the start", "start noised with --config FILE");
-  }
-  auto read = options_.read_again();
-  if (!read) return read.error();
-  if (read.value().config_file.empty()) return failure(options_.config_file + " is gone");
-  const Config& now = read.value().config;
-  options_.config.log_level = now.log_level;
-  options_.config.drain_interval_ns = now.drain_interval_ns;
-  return differences(options_.config, now);
-}
-
-Report Daemon::finish() {
-  for (auto& probe : probes_) probe->end();
-  pipeline_->finish();
-  Snapshot snapshot;
-  pipeline_->fill(snapshot);
-  return build_report(snapshot, sources_, run_);
 }
 
 }  // namespace noised

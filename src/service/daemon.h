@@ -50,6 +50,7 @@ class Daemon {
   Status start_server();
   ReloadOutcome reload(Ticker& ticker);
   ReloadOutcome read_configuration();
+  void tell_of_absence();
   [[nodiscard]] std::string measuring() const;
   void describe();
 
@@ -67,6 +68,7 @@ class Daemon {
   std::optional<Names> names_;
   std::optional<StealClock> steal_clock_;
   std::vector<SmiCounter> smi_counters_;        // of the probed CPUs, until their probes take them
+  std::vector<bool> away_;                      // by probe: its thread was not on its CPU at the last look
   std::vector<std::unique_ptr<Probe>> probes_;  // before the tracer goes: their state is in its maps
   std::unique_ptr<Pipeline> pipeline_;
   std::unique_ptr<Web> web_;

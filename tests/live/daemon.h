@@ -25,6 +25,7 @@ class Daemon {
   [[nodiscard]] client::Observation observe(const std::string& mode, std::uint64_t duration_ns) const;
 
   [[nodiscard]] unsigned cpu() const { return cpu_; }
+  [[nodiscard]] const std::string& socket() const { return socket_; }
   [[nodiscard]] Background& process() { return *process_; }
 
  private:

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the main thread does once everything runs: drain, reload, tell what is not measured, stop.
+#include <fmt/format.h>
+
+#include "base/monotonic.h"
+#include "service/daemon.h"
+#include "service/systemd.h"
+
+namespace noised {
+
+Status Daemon::run() {
+  TickerOptions options;
+  options.interval_ns = options_.config.drain_interval_ns;
+  options.duration_ns = options_.duration_ns;
+  options.asked_descriptor = pipeline_->snapshots().asked_descriptor();
+  // Without a file there is nothing to read again: then the terminal it was started on is gone.
+  options.reload_on_hangup = !options_.duration_ns && !options_.config_file.empty();
+  auto ticker = Ticker::create(options);
+  if (!ticker) return ticker.error();
+  Watchdog watchdog;
+  notify_ready(measuring());
+  while (true) {
+    auto tick = ticker.value().wait();
+    if (!tick) return tick.error();
+    if (tick.value() == Tick::stop) break;
+    if (tick.value() == Tick::reload) (void)reload(ticker.value());
+    if (reloads_.wanted()) reloads_.answer(reload(ticker.value()));
+    pipeline_->drain();
+    server_->wake();  // one atomic load unless somebody follows detours
+    tell_of_absence();
+    watchdog.alive(monotonic_ns());
+  }
+  notify_stopping();
+  pipeline_->snapshots().close();
+  reloads_.close();
+  return success();
+}
+
+// A loop that is not on its CPU comes back by itself: until then, nobody sees that CPU.
+void Daemon::tell_of_absence() {
+  bool changed = false;
+  for (std::size_t i = 0; i < probes_.size(); ++i) {
+    const bool away = probes_[i]->is_away();
+    if (away == away_[i]) continue;
+    away_[i] = away;
+    changed = true;
+    if (away) {
+      log_.warning(
+          "CPU {} is not measured: it is offline, or out of noised's cpuset; until it is back, its time is blind",
+          probes_[i]->cpu());
+    } else {
+      log_.info("CPU {} is measured again", probes_[i]->cpu());
+    }
+  }
+  if (changed) notify_status(measuring());
+}
+
+std::string Daemon::measuring() const {
+  std::string absent;
+  for (std::size_t i = 0; i < probes_.size(); ++i) {
+    if (away_[i]) absent += fmt::format("{}{}", absent.empty() ? ", but not " : ",", probes_[i]->cpu());
+  }
+  return fmt::format("Measuring CPUs {}{} from CPUs {}", settings_.probe_cpus, absent, settings_.housekeeping_cpus);
+}
+
+// No counter is touched. A file with a mistake changes nothing.
+ReloadOutcome Daemon::reload(Ticker& ticker) {
+  notify_reloading();
+  ReloadOutcome outcome = read_configuration();
+  if (outcome) {
+    const Config& config = options_.config;
+    log_.set_level(config.log_level);
+    if (Status set = ticker.set_interval(config.drain_interval_ns); !set) log_.error("{}", set.error().line());
+    pipeline_->set_drain_interval(config.drain_interval_ns);
+    log_.info("reloaded {}", options_.config_file);
+    if (!outcome.value().empty()) {
+      log_.warning("these settings take effect at the next start only: {}", outcome.value());
+    }
+  } else {
+    log_.error("not reloaded, the old settings stay: {}", outcome.error().line());
+  }
+  notify_ready(measuring());
+  return outcome;
+}
+
+// Takes over what can change while it runs; gives the names of the rest.
+ReloadOutcome Daemon::read_configuration() {
+  if (options_.config_file.empty()) {
+    return failure("no configuration file was read at the start", "start noised with --config FILE");
+  }
+  auto read = options_.read_again();
+  if (!read) return read.error();
+  if (read.value().config_file.empty()) return failure(options_.config_file + " is gone");
+  const Config& now = read.value().config;
+  options_.config.log_level = now.log_level;
+  options_.config.drain_interval_ns = now.drain_interval_ns;
+  return differences(options_.config, now);
+}
+
+Report Daemon::finish() {
+  for (auto& probe : probes_) probe->end();
+  pipeline_->finish();
+  Snapshot snapshot;
+  pipeline_->fill(snapshot);
+  return build_report(snapshot, sources_, run_);
+}
+
+}  // namespace noised

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// A daemon beside every kind of noise for half an hour, scraped every five seconds: flat memory, nothing lost, no
+// counter that goes back. (tests/soak has a day of made-up events.)
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "../unit/service_http_client.h"
+#include "base/monotonic.h"
+#include "base/read_file.h"
+#include "daemon.h"
+
+using namespace noised;
+using namespace noised::live;
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::chrono::seconds kBetweenScrapes{5};
+constexpr std::uint64_t kSettledNs = 60 * kSecond;
+// One more source is 2 KiB; kernel threads go on coming up with new ones for a while.
+constexpr double kFlat = 1.01;
+
+using Samples = std::map<std::string, double>;
+
+Samples scrape(const std::string& socket) {
+  test::RawClient client(socket);
+  client.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  std::istringstream lines(client.read_all(10'000));
+  Samples samples;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t space = line.rfind(' ');
+    if (line.starts_with("noised_") && space != std::string::npos) {
+      samples[line.substr(0, space)] = std::strtod(line.c_str() + space, nullptr);
+    }
+  }
+  REQUIRE(samples.size() > 20);
+  return samples;
+}
+
+bool is_counter(const std::string& name) {
+  const std::string family = name.substr(0, name.find('{'));
+  return family.ends_with("_total") || family.ends_with("_bucket") || family.ends_with("_count") ||
+         family.ends_with("_sum");
+}
+
+double sum(const Samples& samples, const std::string& family) {
+  double total = 0;
+  for (const auto& [name, value] : samples) {
+    if (name.substr(0, name.find('{')) == family) total += value;
+  }
+  return total;
+}
+
+double resident_kib(pid_t pid) {
+  for (const std::string& line : lines_of(read_file("/proc/" + std::to_string(pid) + "/status").value())) {
+    if (line.starts_with("VmRSS:")) return std::strtod(line.c_str() + 6, nullptr);
+  }
+  return 0;
+}
+
+// Each kind of noise in its turn.
+class Noises {
+ public:
+  explicit Noises(unsigned cpu) : cpu_(std::to_string(cpu)) {}
+
+  void go_on() {
+    constexpr std::array kModes = {"task", "hrtimer", "fault", "wake", "ipi", "work", "timer", "munmap", "cache"};
+    if (now_ && kill(now_->pid(), 0) == 0 && monotonic_ns() < until_ns_) return;
+    now_ = std::make_unique<Background>(
+        Arguments{NOISE_BINARY, kModes[turn_++ % kModes.size()], "--cpu", cpu_, "--duration", "10s"});
+    until_ns_ = monotonic_ns() + 11 * kSecond;
+  }
+
+ private:
+  std::string cpu_;
+  std::unique_ptr<Background> now_;
+  std::uint64_t until_ns_ = 0;
+  std::size_t turn_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("soak: memory is flat after the first minute, nothing is lost and no counter goes back") {
+  const char* const seconds = std::getenv("NOISED_SOAK_SECONDS");
+  if (seconds == nullptr) SKIP("half an hour with NOISED_SOAK_SECONDS=1800, on a CPU that is isolated");
+  Daemon daemon;
+  const pid_t pid = daemon.process().pid();
+  Noises noises(daemon.cpu());
+  Samples before = scrape(daemon.socket());
+  const std::uint64_t begin_ns = monotonic_ns();
+  const std::uint64_t end_ns = begin_ns + std::stoull(seconds) * kSecond;
+  double settled_kib = 0;
+  std::ostringstream course;
+  for (int step = 1; monotonic_ns() < end_ns; ++step) {
+    noises.go_on();
+    std::this_thread::sleep_for(kBetweenScrapes);
+    const Samples now = scrape(daemon.socket());
+    for (const auto& [name, value] : before) {
+      INFO(name << " from " << value);
+      if (is_counter(name)) REQUIRE((now.contains(name) && now.at(name) >= value));
+    }
+    before = now;
+    if (settled_kib == 0 && monotonic_ns() - begin_ns >= kSettledNs) settled_kib = resident_kib(pid);
+    if (step % 24 == 0) {
+      course << (monotonic_ns() - begin_ns) / kSecond << " s: " << resident_kib(pid) << " KiB, "
+             << sum(now, "noised_detours_total") << " detours, " << sum(now, "noised_interruptions_total")
+             << " interruptions, " << sum(now, "noised_lost_total") << " lost\n";
+    }
+  }
+  for (const auto& [name, value] : before) {
+    INFO(name);
+    if (name.starts_with("noised_lost_total")) CHECK(value == 0);
+  }
+  CHECK(resident_kib(pid) <= settled_kib * kFlat);
+  WARN(course.str() << "after the first minute " << settled_kib << " KiB, at the end " << resident_kib(pid));
+  daemon.process().signal(SIGTERM);
+  CHECK(daemon.process().wait().exit_code == 0);
+}
