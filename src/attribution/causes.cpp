@@ -48,6 +48,15 @@ void CauseMatcher::forget(std::uint64_t ns) {
   has_spare_.fill(false);
 }
 
+void CauseMatcher::unobserved_until(std::uint64_t ns) {
+  forgotten_ns_ = std::max(forgotten_ns_, ns);
+  std::fill(tasks_.begin(), tasks_.end(), Task{});
+  for (Queue& queue : queues_) {
+    while (!queue.empty() && queue.front().time_ns <= ns) queue.pop_front();
+  }
+  has_spare_.fill(false);
+}
+
 void CauseMatcher::settle(std::uint64_t ns) {
   apply_until(ns);
   for (unsigned kind = NOISED_ORIGIN_RESCHEDULE; kind < NOISED_ORIGIN_COUNT; ++kind) {

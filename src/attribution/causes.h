@@ -49,6 +49,9 @@ class CauseMatcher {
   /// explain what comes. Intervals that may miss their cause are not to be given to cause_of(): it would take what it
   /// does not see for what did not happen.
   void forget(std::uint64_t ns);
+  /// This CPU was not observed until `ns`, but everything since was: what was sent, or woke a task, until then may have
+  /// been answered unseen. To be called before the first interval that ended later is given to cause_of().
+  void unobserved_until(std::uint64_t ns);
 
  private:
   struct Task {

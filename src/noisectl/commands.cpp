@@ -124,7 +124,8 @@ Status reload(const Options& options) {
   if (!body) return body.error();
   if (options.json) return print(body.value());
   const auto answer = nlohmann::json::parse(body.value(), nullptr, false);
-  const std::string waiting = answer.is_object() ? answer.value("next_start", "") : "";
+  const bool told = answer.is_object() && answer.contains("next_start") && answer["next_start"].is_string();
+  const std::string waiting = told ? answer["next_start"].get<std::string>() : "";
   return print(waiting.empty() ? "reloaded"
                                : "reloaded; these settings take effect at the next start only: " + waiting);
 }

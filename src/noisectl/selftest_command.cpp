@@ -157,6 +157,10 @@ Status run_selftest(const Options& options) {
   if (!client) return client.error();
   const Result<StatusView> status = ask_status(client.value());
   if (!status) return status.error();
+  if (status.value().duty_percent < 100) {
+    return failure("selftest: the daemon's loop rests, and noise in a rest is not seen",
+                   "run a daemon with duty_cycle = \"100%\"");
+  }
   Result<GeneratorOptions> chosen = choose_cpus(options, status.value());
   if (!chosen) return chosen.error();
   chosen.value().duration_ns = each.value();

@@ -117,13 +117,26 @@ bool Pipeline::note_losses(Stream& stream) {
 void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
   const bool causes_known = !note_losses(stream) && !origins_missing_;
   if (!causes_known) stream.causes.forget(began_ns);
+  auto gap = stream.popped.cbegin();
   for (Interval& interval : stream.intervals) {
+    pass_gaps(stream, gap, interval.end_ns);
     if (causes_known) interval.cause = stream.causes.cause_of(interval);
     if (stream.watched.add(interval)) continue;
     ++stream.losses.refused;
     stream.doubt.look(true, began_ns, monotonic_ns());
   }
+  pass_gaps(stream, gap, UINT64_MAX);
   stream.causes.settle(began_ns);
+}
+
+// Forgets, for what ended later, the causes of what was not observed.
+void Pipeline::pass_gaps(Stream& stream, std::vector<TickDetour>::const_iterator& gap, std::uint64_t until_ns) const {
+  for (; gap != stream.popped.cend(); ++gap) {
+    if (gap->kind == GapKind::detour) continue;
+    const std::uint64_t end_ns = clock_.to_ns(gap->end_ticks);
+    if (end_ns > until_ns) return;
+    stream.causes.unobserved_until(end_ns);
+  }
 }
 
 // Neither stolen nor measured: until the loop is back on its CPU, nobody looked.
@@ -133,19 +146,13 @@ void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) c
   stream.causes.forget(drained_ns_);
 }
 
-// Meant to be: no loss.
-void Pipeline::rest(Stream& stream, const Detour& rested) const {
-  stream.watched.rest(rested);
-  stream.causes.forget(drained_ns_);
-}
-
 void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
   if (ticks.end_ticks < ticks.start_ticks) {  // the counter itself went back: there is no such time
     ++stream.losses.impossible;
     return;
   }
   Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
-  if (ticks.kind == GapKind::rested) return rest(stream, detour);
+  if (ticks.kind == GapKind::rested) return stream.watched.rest(detour);  // meant to be: no loss
   if (ticks.kind == GapKind::moved) return skip(stream, detour, stream.losses.moved);
   if (stream.doubt.take_stopped(detour)) return skip(stream, detour, stream.losses.stopped);
   detour.in_doubt = clock_stepped_ || stream.doubt.touch(detour);
@@ -170,6 +177,10 @@ void Pipeline::attribute(Stream& stream) {
 // it.
 void Pipeline::note_observed(Stream& stream) const {
   if (stream.first_ns == 0 || stream.last_ticks == 0) return;
+  // The gap is stored when the loop is back; until then it is known to be one.
+  const std::uint64_t away_ns =
+      stream.probe.is_away() ? drained_ns_ - std::min(drained_ns_, clock_.to_ns(stream.last_ticks)) : 0;
+  stream.blind_ns = std::max(stream.blind_ns, stream.watched.blind_ns() + away_ns);
   const double storing_ns = static_cast<double>(stream.storing_ticks) * 1e9 / clock_.frequency();
   const std::uint64_t unobserved_ns =
       stream.watched.blind_ns() + stream.watched.rested_ns() + static_cast<std::uint64_t>(storing_ns);
@@ -227,7 +238,7 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
   cpu.cpu = stream.probe.cpu();
   cpu.threshold_ns = watched.options().threshold_ns;
   cpu.iterations = progress.iterations.load(std::memory_order_relaxed);
-  cpu.blind_ns = watched.blind_ns();
+  cpu.blind_ns = stream.blind_ns;
   cpu.observed_ns = stream.observed_ns;
   cpu.steal_ns = watched.steal().stolen_ns();
   cpu.steal_step_ns = watched.steal().step_ns();

@@ -65,6 +65,7 @@ class Pipeline {
     std::uint64_t last_ticks = 0;  // the loop's, when this drain began, as the next
     std::uint64_t storing_ticks = 0;
     std::uint64_t observed_ns = 0;
+    std::uint64_t blind_ns = 0;
     std::uint64_t stolen_ns = 0;  // the steal clock at the last look
   };
 
@@ -77,7 +78,7 @@ class Pipeline {
   void note_observed(Stream& stream) const;
   void add_detour(Stream& stream, const TickDetour& ticks);
   void skip(Stream& stream, const Detour& blind, std::uint64_t& count) const;
-  void rest(Stream& stream, const Detour& rested) const;
+  void pass_gaps(Stream& stream, std::vector<TickDetour>::const_iterator& gap, std::uint64_t until_ns) const;
   void look_at_steal(std::uint64_t now_ns);
   void fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const;
 

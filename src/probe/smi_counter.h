@@ -13,6 +13,8 @@ namespace noised {
 /// To be read by a thread on the CPU itself, when it does not measure: from elsewhere a read is an interrupt there.
 class SmiCounter {
  public:
+  /// Answers nothing.
+  SmiCounter() = default;
   /// Opens the CPU's model specific registers; where there is no such counter, read() answers nothing.
   static SmiCounter open(unsigned cpu);
 

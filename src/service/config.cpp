@@ -143,6 +143,7 @@ std::string differences(const Config& one, const Config& other) {
       {one.threshold_ns != other.threshold_ns, "probe.threshold"},
       {one.policy != other.policy, "probe.policy"},
       {one.priority != other.priority, "probe.priority"},
+      {one.duty_percent != other.duty_percent, "probe.duty_cycle"},
       {one.buffer_bytes != other.buffer_bytes, "trace.buffer_size"},
       {one.drain_interval_ns != other.drain_interval_ns, "trace.drain_interval"},
       {one.socket != other.socket, "service.socket"},

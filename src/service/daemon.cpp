@@ -105,7 +105,9 @@ Status Daemon::listen() {
 
 // The service manager's socket, where there is one, takes the place of the configured address.
 Status Daemon::listen_for_metrics(const std::string& wanted) {
-  web_socket_ = passed_socket();
+  auto from_manager = passed_socket();
+  if (!from_manager) return from_manager.error();
+  web_socket_ = std::move(from_manager.value());
   const bool passed = web_socket_.has_value();
   if (!passed && !wanted.empty()) {
     auto web = listen_tcp(wanted);
@@ -114,7 +116,10 @@ Status Daemon::listen_for_metrics(const std::string& wanted) {
   }
   if (!web_socket_) return success();
   web_address_ = listening_address(*web_socket_);
-  if (passed && web_address_ != wanted) {
+  if (passed && wanted.empty()) {
+    log_.warning("metrics are at {}, though listen is empty: systemctl mask --now noised.socket closes it",
+                 web_address_);
+  } else if (passed && web_address_ != wanted) {
     log_.warning("metrics are at {}, as noised.socket says, not at listen = {}: systemctl edit noised.socket",
                  web_address_, in_quotes(wanted));
   }
@@ -171,6 +176,8 @@ Status Daemon::start_tracer() {
   }
   if (const auto reason = smi_unsupported(cpus_.probe.front())) {
     run_.unsupported.push_back("system management interrupts: " + *reason);
+  } else if (rests()) {
+    run_.unsupported.emplace_back("system management interrupts: those of rests cannot be told apart");
   }
   if (Status steal = start_steal_clock(); !steal) return steal;
   describe();
@@ -180,6 +187,12 @@ Status Daemon::start_tracer() {
 // A gap without kernel activity is the hypervisor's only where its own account says so.
 Status Daemon::start_steal_clock() {
   if (!on_hypervisor()) return success();
+  if (rests()) {
+    run_.unsupported.emplace_back(
+        "hypervisor and hardware apart: steal time of rests (duty_cycle) cannot be told from that of runs, what has no "
+        "kernel activity counts as hypervisor");
+    return success();
+  }
   auto clock = StealClock::open();
   if (!clock) return clock.error();
   if (clock.value().counts()) {
@@ -203,7 +216,7 @@ Status Daemon::drop_privileges() {
   if (config.policy == Policy::fifo) {
     if (Status set = set_priority(config.priority); !set) return set;
   }
-  for (const unsigned cpu : cpus_.probe) smi_counters_.push_back(SmiCounter::open(cpu));
+  for (const unsigned cpu : cpus_.probe) smi_counters_.push_back(rests() ? SmiCounter() : SmiCounter::open(cpu));
   if (Status dropped = noised::drop_privileges(); !dropped) return dropped;
   if (Status told = tracer_->check_missed_runs(); !told) {
     run_.unsupported.push_back("missed runs: not told without CAP_BPF, so that none are counted: " + told.error().what);
@@ -220,7 +233,7 @@ Status Daemon::start_probes() {
     options.cpu = cpu;
     options.threshold_ticks = clock_.to_ticks(config.threshold_ns);
     options.storing_limit_ticks = clock_.to_ticks(std::max(config.threshold_ns, kStoringLimitNs));
-    if (config.duty_percent < 100) {
+    if (rests()) {
       options.run_ticks = clock_.to_ticks(kDutyPeriodNs * config.duty_percent / 100);
       options.rest_ns = kDutyPeriodNs * (100 - config.duty_percent) / 100;
     }

@@ -51,6 +51,8 @@ class Daemon {
   ReloadOutcome reload(Ticker& ticker);
   ReloadOutcome read_configuration();
   void tell_of_absence();
+  void stay_on_housekeeping();
+  [[nodiscard]] bool rests() const { return options_.config.duty_percent < 100; }
   [[nodiscard]] std::string measuring() const;
   void describe();
 

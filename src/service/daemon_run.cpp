@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the main thread does once everything runs: drain, reload, tell what is not measured, stop.
 #include <fmt/format.h>
+#include <sched.h>
 
+#include <algorithm>
+#include <filesystem>
+
+#include "base/cpu_set.h"
 #include "base/monotonic.h"
 #include "service/daemon.h"
 #include "service/systemd.h"
@@ -52,7 +57,22 @@ void Daemon::tell_of_absence() {
       log_.info("CPU {} is measured again", probes_[i]->cpu());
     }
   }
-  if (changed) notify_status(measuring());
+  if (!changed) return;
+  stay_on_housekeeping();
+  notify_status(measuring());
+}
+
+// Before Linux 6.2, a cpuset that grows again gives each of its threads all of it.
+void Daemon::stay_on_housekeeping() {
+  const CpuSet housekeeping(cpus_.housekeeping);
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    const pid_t tid = std::stoi(task.path().filename());
+    const bool measures = std::any_of(cpus_.probe.begin(), cpus_.probe.end(), [&](unsigned cpu) {
+      return tracer_->state(cpu).probe_pid == static_cast<noised_u32>(tid);
+    });
+    if (!measures) (void)sched_setaffinity(tid, housekeeping.bytes(), housekeeping.get());
+  }
 }
 
 std::string Daemon::measuring() const {

@@ -54,6 +54,12 @@ bool has_body(MHD_Connection* connection) {
          MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING) != nullptr;
 }
 
+HttpResponse not_allowed(const std::string& allow) {
+  HttpResponse refusal = http_error(MHD_HTTP_METHOD_NOT_ALLOWED, "only " + allow + " is served here");
+  refusal.allow = allow;
+  return refusal;
+}
+
 // Who connected, as the kernel saw it at that time; nobody over TCP.
 bool is_root(MHD_Connection* connection) {
   const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -80,9 +86,7 @@ MHD_Response* make_response(HttpResponse answer) {
   if (response == nullptr) return nullptr;
   (void)body.release();
   (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.content_type.c_str());
-  if (answer.status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-  }
+  if (!answer.allow.empty()) (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, answer.allow.c_str());
   return response;
 }
 
@@ -183,10 +187,10 @@ class HttpServer::Service {
   static std::optional<HttpResponse> refuse(MHD_Connection* connection, const HttpRoute* route,
                                             std::string_view method) {
     if (route != nullptr && std::holds_alternative<RootHandler>(route->handler)) {
-      if (method != MHD_HTTP_METHOD_POST) return http_error(MHD_HTTP_METHOD_NOT_ALLOWED, "only POST is served here");
+      if (method != MHD_HTTP_METHOD_POST) return not_allowed("POST");
       if (!is_root(connection)) return http_error(MHD_HTTP_FORBIDDEN, "only root may do this");
     } else if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
-      return http_error(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are served");
+      return not_allowed("GET, HEAD");
     }
     if (has_body(connection)) return http_error(MHD_HTTP_CONTENT_TOO_LARGE, "requests must not have a body");
     return std::nullopt;

@@ -28,6 +28,7 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body;
   std::shared_ptr<const std::string> shared_body = nullptr;  ///< if there is one, it is sent instead
+  std::string allow = "";                                    ///< of a 405: what may be asked instead
 };
 
 /// A response {"error": message} with this status.

@@ -53,14 +53,19 @@ void Watchdog::alive(std::uint64_t now_ns) {
   notify("WATCHDOG=1");
 }
 
-std::optional<Descriptor> passed_socket() {
+Result<std::optional<Descriptor>> passed_socket() {
   char** raw = nullptr;
   const int count = sd_listen_fds_with_names(1, &raw);
   const std::unique_ptr<char*, FreeNames> names(raw);
   std::optional<Descriptor> found;
   for (int i = 0; i < count; ++i) {
     Descriptor passed(SD_LISTEN_FDS_START + i);
-    if (!found && sd_is_socket(passed.get(), AF_UNSPEC, SOCK_STREAM, 1) > 0) found = std::move(passed);
+    if (sd_is_socket(passed.get(), AF_UNSPEC, SOCK_STREAM, 1) <= 0) continue;
+    if (found) {
+      return usage_error("the service manager passes several sockets, and one is served",
+                         "in noised.socket, write an empty ListenStream= before the one that you want");
+    }
+    found = std::move(passed);
   }
   return found;
 }

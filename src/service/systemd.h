@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include <noised/result.h>
+
 #include "base/descriptor.h"
 
 namespace noised {
@@ -28,7 +30,8 @@ class Watchdog {
   std::uint64_t told_ns_ = 0;
 };
 
-/// The listening socket that the manager opened for the metrics (FileDescriptorName=metrics, or a single TCP socket).
-std::optional<Descriptor> passed_socket();
+/// The listening socket that the manager opened for the metrics, if it did; an error if it opened several, of which all
+/// but one would be listened on by nobody.
+Result<std::optional<Descriptor>> passed_socket();
 
 }  // namespace noised

@@ -3,6 +3,7 @@
 // memory stays where it was, and who asks properly is answered.
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
@@ -181,7 +182,7 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
     // Of the lowest priority, they may take their time.
     CHECK(eventually([&] {
       CHECK(scrape().starts_with("HTTP/1.1 200 OK"));
-      return slow.rounds() * large.rounds() * endless.rounds() * senseless.rounds() * unread.rounds() > 0;
+      return std::min({slow.rounds(), large.rounds(), endless.rounds(), senseless.rounds(), unread.rounds()}) > 0;
     }));
     CHECK(run({NOISECTL_BINARY, "--socket", socket, "report"}).exit_code == 0);
     rounds = {slow.rounds(), large.rounds(), endless.rounds(), senseless.rounds(), unread.rounds()};

@@ -150,6 +150,22 @@ TEST_CASE("after a loss nothing from before explains what follows", "[attributio
   CHECK(named(causes, task(310, 320)) == "new");
 }
 
+TEST_CASE("what was sent while nobody looked explains nothing; what was sent since does", "[attribution]") {
+  CauseMatcher causes;
+  for (const std::uint64_t ns : {100, 300}) {
+    causes.add(origin(NOISED_ORIGIN_WAKE, ns, ns == 100 ? "old" : "new"));
+    causes.add(origin(NOISED_ORIGIN_RESCHEDULE, ns, ns == 100 ? "old" : "new"));
+    causes.add(origin(NOISED_ORIGIN_QUEUE, ns, ns == 100 ? "old" : "new", ns));
+  }
+  causes.unobserved_until(200);
+  CHECK(named(causes, function_at(310, 100)) == "-");
+  CHECK(named(causes, function_at(320, 300)) == "new");
+  CHECK(named(causes, task(330, 340)) == "new");
+  const CauseId sent = causes.cause_of(vector_at(350, NOISED_VECTOR_RESCHEDULE));
+  REQUIRE(causes.find(sent) != nullptr);
+  CHECK(causes.find(sent)->sends == 1);
+}
+
 TEST_CASE("memory of causes is bounded, and forgets rather than lies", "[attribution]") {
   CauseMatcher causes;
   causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 1, "first"));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The configuration file: strict, with FILE:LINE and a remedy; the one we ship says the built-in defaults.
+#include <fmt/format.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <map>
 
 #include <set>
 
@@ -140,6 +143,31 @@ TEST_CASE("a value out of its range is refused with its line") {
   CHECK(refusal("[service]\nsocket = '/" + std::string(107, 'x') + "'").find("has 108 bytes: Linux allows 107") !=
         std::string::npos);
   CHECK(parse_config("[service]\nsocket = '/" + std::string(106, 'x') + "'", "f.conf"));
+}
+
+TEST_CASE("every key that differs is named") {
+  const std::map<std::string, std::string> other = {{"probe.cpus", "'7'"},
+                                                    {"probe.threshold", "'7us'"},
+                                                    {"probe.policy", "'fifo'"},
+                                                    {"probe.priority", "7"},
+                                                    {"probe.duty_cycle", "'7%'"},
+                                                    {"trace.buffer_size", "'8MiB'"},
+                                                    {"trace.drain_interval", "'7ms'"},
+                                                    {"service.socket", "'/7'"},
+                                                    {"service.socket_group", "'root'"},
+                                                    {"service.listen", "''"},
+                                                    {"service.housekeeping_cpus", "'6'"},
+                                                    {"service.series_cap", "77"},
+                                                    {"log.level", "'error'"}};
+  for (const Setting& setting : settings()) {
+    const std::string key = std::string(setting.section) + "." + std::string(setting.key);
+    INFO(key);
+    REQUIRE(other.contains(key));
+    const auto changed =
+        parse_config(fmt::format("[{}]\n{} = {}\n", setting.section, setting.key, other.at(key)), "f.conf");
+    REQUIRE(changed);
+    CHECK(differences(Config(), changed.value()) == key);
+  }
 }
 
 TEST_CASE("what is not TOML is refused with its line") {
