@@ -26,13 +26,7 @@ std::string cpu_file(const std::string& sysroot, const std::string& name) {
 Result<std::vector<unsigned>> read_cpu_file(const std::string& path) {
   const auto content = read_file(path);
   if (!content) return content.error();
-  const std::string& text = content.value();
-  const auto first = text.find_first_not_of(" \t\n");
-  if (first == std::string::npos) return std::vector<unsigned>{};
-  const std::string trimmed = text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-  // How some kernels print a nohz_full mask that was never set.
-  if (trimmed == "(null)") return std::vector<unsigned>{};
-  auto cpus = parse_cpu_list(trimmed);
+  auto cpus = parse_cpu_file(content.value());
   if (!cpus) return failure("cannot read " + path + ": " + cpus.error().what);
   return cpus;
 }
@@ -55,6 +49,15 @@ class AffinityMask {
 };
 
 }  // namespace
+
+Result<std::vector<unsigned>> parse_cpu_file(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\n");
+  if (first == std::string_view::npos) return std::vector<unsigned>{};
+  const std::string_view trimmed = text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+  // How some kernels print a nohz_full mask that was never set.
+  if (trimmed == "(null)") return std::vector<unsigned>{};
+  return parse_cpu_list(trimmed);
+}
 
 Result<std::vector<unsigned>> online_cpus(const std::string& sysroot) {
   return read_cpu_file(cpu_file(sysroot, "online"));

@@ -4,11 +4,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <noised/result.h>
 
 namespace noised {
+
+/// The CPUs in the text of a file in /sys/devices/system/cpu; usage error otherwise.
+Result<std::vector<unsigned>> parse_cpu_file(std::string_view text);
 
 /// CPUs that are running; fails when sysfs cannot be read. `sysroot` is "/" but for tests.
 Result<std::vector<unsigned>> online_cpus(const std::string& sysroot = "/");

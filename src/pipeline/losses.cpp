@@ -20,12 +20,13 @@ void add_loss(std::optional<unsigned> cpu, const char* reason, std::uint64_t cou
 
 void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost) {
   const LostCounters& kernel = counts.kernel;
-  lost.events += kernel.full + kernel.nmi + kernel.depth + counts.refused;
+  lost.events += kernel.full + kernel.nmi + kernel.depth + counts.bad + counts.refused;
   lost.detours += counts.detours + counts.impossible;
   lost.unpaired += kernel.unpaired + kernel.unseen;
   add_loss(cpu, "ring_full", kernel.full, lost);
   add_loss(cpu, "ring_busy_in_nmi", kernel.nmi, lost);
   add_loss(cpu, "stack_full", kernel.depth, lost);
+  add_loss(cpu, "bad_record", counts.bad, lost);
   add_loss(cpu, "pipeline_full", counts.refused, lost);
   add_loss(cpu, "detour_ring_full", counts.detours, lost);
   add_loss(cpu, "clock_backward", counts.impossible, lost);

@@ -18,6 +18,8 @@ constexpr std::uint64_t kStealIntervalNs = 1'000'000'000;
 // Readers may ask for drains at any rate; samples closer than this would make segments of the clock too short to be
 // exact, and the remembered ones too few.
 constexpr std::uint64_t kClockIntervalNs = 5'000'000;
+// The kernel's programs read a clock that, while it is being adjusted, may be a hair ahead of ours.
+constexpr std::uint64_t kAheadNs = 1'000'000;
 
 }  // namespace
 
@@ -52,6 +54,31 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
   look_at_steal(started_ns_);
 }
 
+// Nothing that is read now has ended later. Few records are younger than the drain: for those the clock is read again.
+std::uint64_t Pipeline::latest_ns(std::uint64_t end_ns) {
+  if (end_ns > latest_ns_) latest_ns_ = monotonic_ns() + kAheadNs;
+  return latest_ns_;
+}
+
+void Pipeline::take(Stream& stream, const noised_record& record, const char* comm) {
+  const std::uint64_t end_ns = record.start_ns + record.duration_ns;
+  switch (meaning_of(record, comm, latest_ns(end_ns))) {
+    case Meaning::interval:
+      stream.intervals.push_back(Interval{record.start_ns, end_ns, names_.resolve(record, comm),
+                                          static_cast<Kind>(record.kind), record.flags, record.id, 0});
+      break;
+    case Meaning::unseen:
+      stream.doubt.unseen_ns().push_back(record.start_ns);
+      break;
+    case Meaning::stopped:
+      stream.doubt.stopped_ns().push_back(record.start_ns);
+      break;
+    case Meaning::bad:
+      ++stream.bad_records;
+      break;
+  }
+}
+
 void Pipeline::read(std::size_t index) {
   Stream& stream = streams_[index];
   stream.popped.clear();
@@ -61,17 +88,8 @@ void Pipeline::read(std::size_t index) {
   stream.probe.ring().pop_all(stream.popped);
   stream.intervals.clear();
   stream.doubt.unseen_ns().clear();
-  const auto sink = [&](const noised_record& record, const char* comm) {
-    if ((record.flags & NOISED_FLAG_UNSEEN) != 0 && record.kind == NOISED_KIND_TASK) {
-      stream.doubt.unseen_ns().push_back(record.start_ns);
-    } else if ((record.flags & NOISED_FLAG_STOPPED) != 0 && record.kind == NOISED_KIND_TASK) {
-      stream.doubt.stopped_ns().push_back(record.start_ns);
-    } else {
-      stream.intervals.push_back(Interval{record.start_ns, record.start_ns + record.duration_ns,
-                                          names_.resolve(record, comm), static_cast<Kind>(record.kind), record.flags,
-                                          record.id, 0});
-    }
-  };
+  stream.bad_records = 0;
+  const auto sink = [&](const noised_record& record, const char* comm) { take(stream, record, comm); };
   tracer_.drain(index, kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
   note_unseen_return(stream);
 }
@@ -86,16 +104,21 @@ void Pipeline::note_unseen_return(Stream& stream) {
 }
 
 void Pipeline::read_origins() {
+  std::uint64_t bad = 0;
   const auto sink = [&](const noised_origin& origin) {
+    const bool sound = is_sound(origin, latest_ns(origin.time_ns));
+    if (!sound) ++bad;
     for (Stream& stream : streams_) {
       const unsigned cpu = stream.probe.cpu();
-      if (cpu / 64 == origin.word && ((origin.targets >> (cpu % 64)) & 1U) != 0) stream.causes.add(origin);
+      const bool touched = cpu / 64 == origin.word && ((origin.targets >> (cpu % 64)) & 1U) != 0;
+      if (sound && touched) stream.causes.add(origin);
     }
   };
   const bool complete = tracer_.drain_origins(std::cref(sink));
   const std::uint64_t lost = tracer_.lost_origins();
-  origins_missing_ = !complete || lost != lost_origins_;
+  origins_missing_ = !complete || lost != lost_origins_ || bad != 0;
   lost_origins_ = lost;
+  bad_origins_ += bad;
 }
 
 // Returns whether something was lost since the last look, which came after the last drain.
@@ -106,7 +129,9 @@ bool Pipeline::note_losses(Stream& stream) {
   now.detours = stream.probe.ring().lost();
   LostCounters marked = now.kernel;
   marked.unseen = stream.losses.kernel.unseen;  // a mark says itself which detour it touches
-  const bool lost = missed_ || marked != stream.losses.kernel || now.detours != stream.losses.detours;
+  now.bad += stream.bad_records;
+  const bool lost =
+      missed_ || stream.bad_records != 0 || marked != stream.losses.kernel || now.detours != stream.losses.detours;
   stream.losses = now;
   stream.doubt.look(lost, began_ns, monotonic_ns());
   return lost;
@@ -271,6 +296,7 @@ void Pipeline::fill(Snapshot& snapshot) const {
   for (const ProgramView& program : snapshot.programs) snapshot.lost.missed_runs += program.missed;
   add_loss({}, "missed_run", snapshot.lost.missed_runs, snapshot.lost);
   add_loss({}, "origin_ring_full", tracer_.lost_origins(), snapshot.lost);
+  add_loss({}, "bad_record", bad_origins_, snapshot.lost);
   add_loss({}, "clock_step", clock_.steps(), snapshot.lost);
   snapshot.drain_interval_ns = drain_interval_ns_;
   snapshot.drain_intervals = drain_intervals_;

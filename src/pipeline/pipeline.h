@@ -61,6 +61,7 @@ class Pipeline {
     LossCounts losses;                // at the last drain
     std::vector<TickDetour> popped;   // of this drain, as the next
     std::vector<Interval> intervals;  // in the order in which they ended
+    std::uint64_t bad_records = 0;    // of this drain
     std::uint64_t first_ns = 0;
     std::uint64_t last_ticks = 0;  // the loop's, when this drain began, as the next
     std::uint64_t storing_ticks = 0;
@@ -69,6 +70,8 @@ class Pipeline {
     std::uint64_t stolen_ns = 0;  // the steal clock at the last look
   };
 
+  std::uint64_t latest_ns(std::uint64_t end_ns);
+  void take(Stream& stream, const noised_record& record, const char* comm);
   void read(std::size_t index);
   void read_origins();
   bool note_losses(Stream& stream);
@@ -102,6 +105,8 @@ class Pipeline {
   std::uint64_t clock_steps_ = 0;
   std::uint64_t missed_runs_ = 0;
   std::uint64_t lost_origins_ = 0;
+  std::uint64_t bad_origins_ = 0;
+  std::uint64_t latest_ns_ = 0;   // nothing that was read from a ring can be later
   bool missed_ = false;           // runs, since the drain before
   bool clock_stepped_ = false;    // likewise
   bool origins_missing_ = false;  // likewise: no interval of this drain can be given a cause

@@ -20,13 +20,14 @@ std::size_t column_of(unsigned cpu, const std::string& header) {
   return 0;
 }
 
-std::optional<std::uint64_t> cell(const char* path, unsigned cpu, const std::string& row) {
-  std::ifstream file(path);
+}  // namespace
+
+std::optional<std::uint64_t> count_in(std::istream& table, unsigned cpu, const std::string& row) {
   std::string line;
-  std::getline(file, line);
+  std::getline(table, line);
   const std::size_t column = column_of(cpu, line);
   if (column == 0) return std::nullopt;
-  while (std::getline(file, line)) {
+  while (std::getline(table, line)) {
     std::istringstream words(line);
     std::string label;
     words >> label;
@@ -38,14 +39,14 @@ std::optional<std::uint64_t> cell(const char* path, unsigned cpu, const std::str
   return std::nullopt;
 }
 
-}  // namespace
-
 std::optional<std::uint64_t> interrupts_on(unsigned cpu, const std::string& row) {
-  return cell("/proc/interrupts", cpu, row);
+  std::ifstream table("/proc/interrupts");
+  return count_in(table, cpu, row);
 }
 
 std::optional<std::uint64_t> softirqs_on(unsigned cpu, const std::string& row) {
-  return cell("/proc/softirqs", cpu, row);
+  std::ifstream table("/proc/softirqs");
+  return count_in(table, cpu, row);
 }
 
 }  // namespace noised::selftest

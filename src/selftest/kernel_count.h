@@ -3,10 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 
 namespace noised::selftest {
+
+/// The count of a row on a CPU, from the text of one of these tables; nothing where there is none.
+std::optional<std::uint64_t> count_in(std::istream& table, unsigned cpu, const std::string& row);
 
 /// A count of /proc/interrupts ("CAL") or /proc/softirqs ("NET_RX") on a CPU; nothing when the kernel has no such row.
 /// Reading them sends no interrupt to that CPU.

@@ -19,10 +19,13 @@ class HttpConnections {
   /// the time between two scrapes, so a later request on the same has longer.
   static constexpr std::uint64_t kFirstRequestNs = 10'000'000'000;
   static constexpr std::uint64_t kNextRequestNs = 130'000'000'000;
+  /// For libmicrohttpd to see by itself that a client will say no more.
+  static constexpr std::uint64_t kFinishedNs = 1'000'000'000;
 
   struct Connection {
     int socket = -1;
     std::uint64_t since_ns = 0;  ///< when it was opened, or its last answer was complete
+    bool answering = false;      ///< a request is here, and its answer not complete
     bool answered = false;       ///< at least once
     bool streaming = false;      ///< takes as long as it likes
     bool closing = false;        ///< shut down, not gone yet
@@ -32,9 +35,11 @@ class HttpConnections {
   /// closed().
   Connection* opened(int socket, std::uint64_t now_ns);
   void closed(Connection* connection);
+  /// A request is here: whatever its client does, it is answered.
+  static void asked(Connection& connection) { connection.answering = true; }
   /// An answer is complete: its connection waits for the next request.
   static void answered(Connection& connection, std::uint64_t now_ns);
-  /// Closes what took too long.
+  /// Closes what took too long, and what can ask no more.
   void expire(std::uint64_t now_ns);
 
   [[nodiscard]] std::size_t size() const { return connections_.size(); }

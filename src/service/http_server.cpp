@@ -176,6 +176,7 @@ class HttpServer::Service {
       // MHD calls twice: with the headers only, then with the whole request. An answer to the first call makes it drop
       // the rest of the request and close the connection, so a body is never read.
       *request = service;
+      HttpConnections::asked(entry_of(connection));
       if (const auto refusal = refuse(connection, found, method)) return send(connection, *refusal);
       return MHD_YES;
     } catch (const std::exception& error) {

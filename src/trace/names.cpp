@@ -61,7 +61,8 @@ SourceId Names::resolve(Kind kind, std::uint64_t id, bool unhandled) {
   auto& known = by_id_[static_cast<std::size_t>(kind) + (unhandled ? kKindCount : 0)];
   if (const auto found = known.find(id); found != known.end()) return found->second;
   const SourceId source = sources_.intern(kind, name_of(kind, id, unhandled));
-  known.emplace(id, source);
+  // Numbers without end must not fill memory; the table itself is bounded too.
+  if (known.size() < SourceTable::kCapacity) known.emplace(id, source);
   return source;
 }
 

@@ -25,9 +25,7 @@ void Rings::Free::operator()(ring_buffer* buffer) const { ring_buffer__free(buff
 
 int Rings::on_record(void* context, void* data, std::size_t size) {
   auto& reader = *static_cast<Reader*>(context);
-  const auto* task = static_cast<const noised_task_record*>(data);
-  assert(size == sizeof(noised_record) || size == sizeof(noised_task_record));
-  (*reader.sink)(task->record, size == sizeof(noised_task_record) ? task->comm : nullptr);
+  hand_over(data, size, *reader.sink);
   // The record is consumed even when libbpf is told to stop after it.
   return --reader.left == 0 ? -ECANCELED : 0;
 }
@@ -61,7 +59,7 @@ Status Rings::create(int outer_map, const std::vector<unsigned>& cpus, std::uint
   return success();
 }
 
-std::size_t Rings::drain(std::size_t index, std::size_t limit, const Sink& sink) {
+std::size_t Rings::drain(std::size_t index, std::size_t limit, const RecordSink& sink) {
   assert(index < readers_.size() && limit > 0);
   Reader& reader = *readers_[index];
   reader = Reader{&sink, limit};
@@ -71,8 +69,7 @@ std::size_t Rings::drain(std::size_t index, std::size_t limit, const Sink& sink)
 }
 
 int Rings::on_origin(void* context, void* data, std::size_t size) {
-  assert(size == sizeof(noised_origin));
-  (**static_cast<const OriginSink**>(context))(*static_cast<const noised_origin*>(data));
+  hand_over_origin(data, size, **static_cast<const OriginSink**>(context));
   return 0;
 }
 

@@ -2,15 +2,14 @@
 // The ring buffers, one per watched CPU, and their reading end.
 #pragma once
 
-#include <noised/abi.h>
 #include <noised/result.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "base/descriptor.h"
+#include "trace/records.h"
 
 struct ring_buffer;
 
@@ -18,9 +17,6 @@ namespace noised {
 
 class Rings {
  public:
-  using Sink = std::function<void(const noised_record& record, const char* comm)>;
-  using OriginSink = std::function<void(const noised_origin& origin)>;
-
   Rings();
   ~Rings();
   Rings(const Rings&) = delete;
@@ -29,7 +25,7 @@ class Rings {
   /// Makes a ring of `bytes` for each CPU and puts it into the outer map.
   Status create(int outer_map, const std::vector<unsigned>& cpus, std::uint64_t bytes);
   /// Hands at most `limit` records of one ring to the sink, oldest first, without a system call.
-  std::size_t drain(std::size_t index, std::size_t limit, const Sink& sink);
+  std::size_t drain(std::size_t index, std::size_t limit, const RecordSink& sink);
   /// Opens the ring that every causing CPU writes to.
   Status open_origins(int map);
   /// Hands every origin to the sink that was submitted before this call. Returns false if a CPU that began a record
@@ -38,7 +34,7 @@ class Rings {
 
  private:
   struct Reader {
-    const Sink* sink = nullptr;
+    const RecordSink* sink = nullptr;
     std::size_t left = 0;
   };
   struct Free {

@@ -92,7 +92,7 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
 
 noised_cpu& Tracer::state(unsigned cpu) { return implementation_->skeleton->bss_cpus->cpu_states[cpu]; }
 
-std::size_t Tracer::drain(std::size_t index, std::size_t limit, const Sink& sink) {
+std::size_t Tracer::drain(std::size_t index, std::size_t limit, const RecordSink& sink) {
   return implementation_->rings.drain(index, limit, sink);
 }
 

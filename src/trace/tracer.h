@@ -7,12 +7,13 @@
 #include <noised/views.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "trace/records.h"
 
 namespace noised {
 
@@ -36,11 +37,6 @@ struct LostCounters {
 
 class Tracer {
  public:
-  /// Called for each record; `comm` is null but for tasks.
-  using Sink = std::function<void(const noised_record& record, const char* comm)>;
-  /// Called for each record of what one CPU did to watched ones.
-  using OriginSink = std::function<void(const noised_origin& origin)>;
-
   /// Probes, loads and attaches. What the kernel lacks is skipped and told by unsupported(). Needs CAP_BPF and
   /// CAP_PERFMON (or root).
   static Result<std::unique_ptr<Tracer>> load(const TracerOptions& options);
@@ -52,7 +48,7 @@ class Tracer {
   [[nodiscard]] noised_cpu& state(unsigned cpu);
   /// Hands every record that is in the ring of options.cpus[index] to the sink, oldest first; at most `limit`.
   /// No system call. Returns how many there were.
-  std::size_t drain(std::size_t index, std::size_t limit, const Sink& sink);
+  std::size_t drain(std::size_t index, std::size_t limit, const RecordSink& sink);
   /// Hands every origin submitted before this call to the sink; false if some of them are still to come (rings.h). To
   /// be called after drain(): then every origin of every interval drained is there.
   [[nodiscard]] bool drain_origins(const OriginSink& sink);

@@ -43,19 +43,20 @@ TEST_CASE("each reason is counted on its own, and in the sums of the contract", 
   counts.impossible = 128;
   counts.stopped = 256;
   counts.moved = 512;
+  counts.bad = 1024;
   ReportLost lost;
   add_losses(3, counts, lost);
   add_loss({}, "missed_run", 0, lost);
-  CHECK(lost.events == 1 + 2 + 4 + 64);
+  CHECK(lost.events == 1 + 2 + 4 + 64 + 1024);
   CHECK(lost.detours == 32 + 128);
   CHECK(lost.unpaired == 8 + 16);
-  REQUIRE(lost.by.size() == 10);
+  REQUIRE(lost.by.size() == 11);
   std::uint64_t sum = 0;
   for (const ReportLoss& loss : lost.by) {
     CHECK(loss.cpu == 3);
     sum += loss.count;
   }
-  CHECK(sum == 1023);
+  CHECK(sum == 2047);
 }
 
 TEST_CASE("blind time is neither a detour nor a place for intervals", "[pipeline]") {

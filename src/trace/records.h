@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies in the rings, from bytes to records that can be true. Pure: no clock, no I/O.
+#pragma once
+
+#include <noised/abi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace noised {
+
+/// Called for each record of a watched CPU's ring; `comm` is null but for tasks.
+using RecordSink = std::function<void(const noised_record& record, const char* comm)>;
+/// Called for each record of what one CPU did to watched ones.
+using OriginSink = std::function<void(const noised_origin& origin)>;
+
+/// Hands the bytes of one record to the sink; bytes of another size as a record that is bad.
+void hand_over(const void* data, std::size_t size, const RecordSink& sink);
+void hand_over_origin(const void* data, std::size_t size, const OriginSink& sink);
+
+enum class Meaning : std::uint8_t {
+  interval,  ///< something ran for this time
+  unseen,    ///< a mark: a task was switched in at start_ns and never seen to leave
+  stopped,   ///< a mark: the loop itself gave the CPU away at start_ns
+  bad,       ///< nothing: no program of ours writes this
+};
+
+/// What a record says. The rings are written by programs that a verifier let pass, not by ones that it found right:
+/// what is bad is to be counted as lost. `latest_ns`: what is in a ring has ended by then.
+Meaning meaning_of(const noised_record& record, const char* comm, std::uint64_t latest_ns);
+/// The same for what other CPUs did; false: bad.
+bool is_sound(const noised_origin& origin, std::uint64_t latest_ns);
+
+}  // namespace noised

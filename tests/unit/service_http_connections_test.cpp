@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which connections are closed, and when, on sockets that no server reads.
+#include <catch2/catch_test_macros.hpp>
+
+#include <sys/socket.h>
+
+#include <array>
+
+#include "base/descriptor.h"
+#include "service/http_connections.h"
+
+using namespace noised;
+
+namespace {
+
+constexpr std::uint64_t kMinuteNs = 60'000'000'000;
+
+struct Pair {
+  Pair() {
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0);
+    server.reset(ends[0]);
+    client.reset(ends[1]);
+  }
+  [[nodiscard]] bool closed() const {
+    char next = 0;
+    return ::recv(client.get(), &next, 1, MSG_DONTWAIT) == 0;
+  }
+  Descriptor server;
+  Descriptor client;
+};
+
+}  // namespace
+
+TEST_CASE("a request and its answer have their time, and more between two") {
+  HttpConnections connections;
+  const Pair pair;
+  HttpConnections::Connection* const connection = connections.opened(pair.server.get(), kMinuteNs);
+  connections.expire(kMinuteNs + HttpConnections::kFirstRequestNs);
+  CHECK_FALSE(pair.closed());
+  HttpConnections::answered(*connection, 2 * kMinuteNs);
+  connections.expire(2 * kMinuteNs + HttpConnections::kNextRequestNs);
+  CHECK_FALSE(pair.closed());
+  connections.expire(2 * kMinuteNs + HttpConnections::kNextRequestNs + 1);
+  CHECK(pair.closed());
+  connections.closed(connection);
+  CHECK(connections.size() == 0);
+}
+
+TEST_CASE("a client that can ask no more is let go, but not before its answer") {
+  constexpr std::uint64_t kSoonNs = kMinuteNs + HttpConnections::kFinishedNs;
+  HttpConnections connections;
+  const Pair waiting;
+  const Pair unfinished;
+  const Pair unread;
+  const Pair asking;
+  for (const Pair* const each : {&waiting, &unfinished, &unread, &asking}) {
+    HttpConnections::Connection* const connection = connections.opened(each->server.get(), kMinuteNs);
+    if (each == &unread) REQUIRE(::send(each->client.get(), "G", 1, MSG_NOSIGNAL) == 1);
+    if (each == &asking) HttpConnections::asked(*connection);
+    if (each != &waiting) ::shutdown(each->client.get(), SHUT_WR);
+  }
+  connections.expire(kSoonNs);
+  CHECK_FALSE(unfinished.closed());
+  connections.expire(kSoonNs + 1);
+  CHECK(unfinished.closed());
+  CHECK_FALSE(waiting.closed());
+  CHECK_FALSE(unread.closed());
+  CHECK_FALSE(asking.closed());
+}

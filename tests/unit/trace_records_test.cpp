@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which records of the rings can be true.
+#include <catch2/catch_test_macros.hpp>
+
+#include <limits>
+
+#include "trace/records.h"
+
+using namespace noised;
+
+namespace {
+
+constexpr std::uint64_t kNowNs = 1'000'000;
+constexpr std::uint64_t kEndOfTime = std::numeric_limits<std::uint64_t>::max();
+
+noised_record record_of(unsigned kind, std::uint64_t start_ns, std::uint64_t duration_ns, unsigned flags = 0) {
+  noised_record record{};
+  record.kind = static_cast<noised_u8>(kind);
+  record.start_ns = start_ns;
+  record.duration_ns = duration_ns;
+  record.flags = static_cast<noised_u8>(flags);
+  return record;
+}
+
+Meaning meaning(const noised_record& record, const char* comm = nullptr) { return meaning_of(record, comm, kNowNs); }
+
+}  // namespace
+
+TEST_CASE("records of a kind that there is, and of the past, are intervals", "[trace]") {
+  for (unsigned kind = 0; kind < 256; ++kind) {
+    const bool known = kind != NOISED_KIND_NONE && kind < NOISED_KIND_COUNT;
+    CHECK(meaning(record_of(kind, 10, 20), "comm") == (known ? Meaning::interval : Meaning::bad));
+  }
+  CHECK(meaning(record_of(NOISED_KIND_VECTOR, kNowNs, 0)) == Meaning::interval);
+  CHECK(meaning(record_of(NOISED_KIND_VECTOR, 0, kNowNs)) == Meaning::interval);
+  CHECK(meaning(record_of(NOISED_KIND_VECTOR, kNowNs + 1, 0)) == Meaning::bad);
+  CHECK(meaning(record_of(NOISED_KIND_VECTOR, 1, kNowNs)) == Meaning::bad);
+  CHECK(meaning(record_of(NOISED_KIND_VECTOR, 100, kEndOfTime - 50)) == Meaning::bad);
+  CHECK(meaning(record_of(NOISED_KIND_VECTOR, kEndOfTime - 50, 100)) == Meaning::bad);
+}
+
+TEST_CASE("a task has a name unless it is a mark", "[trace]") {
+  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 20)) == Meaning::bad);
+  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 20), "crond") == Meaning::interval);
+  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 0, NOISED_FLAG_UNSEEN)) == Meaning::unseen);
+  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 0, NOISED_FLAG_STOPPED)) == Meaning::stopped);
+  CHECK(meaning(record_of(NOISED_KIND_TASK, kNowNs + 1, 0, NOISED_FLAG_STOPPED)) == Meaning::bad);
+  CHECK(meaning(record_of(NOISED_KIND_IRQ, 10, 20, NOISED_FLAG_UNSEEN)) == Meaning::interval);
+}
+
+TEST_CASE("bytes of another size are a bad record", "[trace]") {
+  noised_task_record task{};
+  task.record = record_of(NOISED_KIND_TASK, 10, 20);
+  for (std::size_t size = 0; size <= sizeof(task); ++size) {
+    Meaning seen{};
+    hand_over(&task, size, [&](const noised_record& record, const char* comm) { seen = meaning(record, comm); });
+    CHECK(seen == (size == sizeof(task) ? Meaning::interval : Meaning::bad));
+  }
+  const noised_origin origin{};
+  for (std::size_t size = 0; size <= sizeof(origin); ++size) {
+    bool sound = false;
+    hand_over_origin(&origin, size, [&](const noised_origin& seen) { sound = is_sound(seen, kNowNs); });
+    CHECK(sound == (size == sizeof(origin)));
+  }
+}
+
+TEST_CASE("an origin is of a kind that there is, and of the past", "[trace]") {
+  noised_origin origin{};
+  origin.time_ns = kNowNs;
+  CHECK(is_sound(origin, kNowNs));
+  CHECK_FALSE(is_sound(origin, kNowNs - 1));
+  origin.context_kind = NOISED_KIND_COUNT;
+  CHECK_FALSE(is_sound(origin, kNowNs));
+  origin.context_kind = NOISED_KIND_WORK;
+  origin.kind = NOISED_ORIGIN_COUNT;
+  CHECK_FALSE(is_sound(origin, kNowNs));
+}
