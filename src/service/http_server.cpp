@@ -197,7 +197,7 @@ class HttpServer::Service {
     return std::nullopt;
   }
 
-  const HttpRoute* find(std::string_view path) const {
+  [[nodiscard]] const HttpRoute* find(std::string_view path) const {
     const auto found = std::find_if(routes_.begin(), routes_.end(),
                                     [&](const HttpRoute& candidate) { return candidate.path == path; });
     return found == routes_.end() ? nullptr : &*found;

@@ -14,6 +14,7 @@
 #include "pipeline/losses.h"
 #include "pipeline/report_builder.h"
 #include "pipeline/watched_cpu.h"
+#include "probe/detour_ring.h"
 #include "trace/records.h"
 #include "view.h"
 
@@ -42,15 +43,17 @@ class Machine {
   void pass(std::uint64_t ns) { now_ns_ += ns; }
   [[nodiscard]] std::uint64_t now_ns() const { return now_ns_; }
 
-  /// A drain: what came since the last, and one detour that began `ago_ns` before now.
-  void drain(std::uint64_t ago_ns, std::uint64_t length_ns, bool blind) {
+  /// A drain: what came since the last, and one gap of the loop's that began `ago_ns` before now.
+  void drain(std::uint64_t ago_ns, std::uint64_t length_ns, GapKind kind) {
     Detour detour;
     detour.start_ns = std::max(last_end_ns_, now_ns_ - std::min(now_ns_, ago_ns));
     detour.end_ns = detour.start_ns + length_ns;
     now_ns_ = std::max(now_ns_, detour.end_ns);
     last_end_ns_ = now_ns_;
-    const bool lost = join();
-    if (blind || doubt_.take_stopped(detour)) {
+    const bool lost = join(kind == GapKind::detour ? UINT64_MAX : detour.end_ns);
+    if (kind == GapKind::rested) {
+      watched_.rest(detour);
+    } else if (kind == GapKind::moved || doubt_.take_stopped(detour)) {
       watched_.skip(detour);
       causes_.forget(now_ns_);
     } else {
@@ -63,6 +66,8 @@ class Machine {
 
   /// All that was counted, as the daemon reports it; `as_text` too, which takes ten times as long.
   void check_report(bool as_text) {
+    drain(0, 1'000'000, GapKind::detour);
+    check(watched_.matcher().held() == 0, "no interval holds up the others");
     watched_.finish(now_ns_);
     const Containment& containment = watched_.matcher().containment();
     check(containment.contained <= containment.eligible, "no more intervals are contained than there are");
@@ -107,16 +112,19 @@ class Machine {
     }
   }
 
-  // Returns whether a record was bad.
-  bool join() {
+  // Returns whether a record was bad. Nothing was observed just before `back_ns`.
+  bool join(std::uint64_t back_ns) {
     const bool lost = std::exchange(bad_, false);
     doubt_.look(lost, now_ns_, now_ns_);
-    const bool causes_known = !lost && !std::exchange(origins_missing_, false);
+    const bool missing = std::exchange(origins_missing_, false);
+    const bool causes_known = !lost && !missing;
     if (!causes_known) causes_.forget(now_ns_);
     for (Interval& interval : intervals_) {
+      if (interval.end_ns >= back_ns) causes_.unobserved_until(std::exchange(back_ns, UINT64_MAX));
       if (causes_known) interval.cause = causes_.cause_of(interval);
       check(watched_.add(interval), "there is room for an interval");
     }
+    if (back_ns != UINT64_MAX) causes_.unobserved_until(back_ns);
     causes_.settle(now_ns_);
     intervals_.clear();
     return lost;
