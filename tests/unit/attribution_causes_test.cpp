@@ -152,7 +152,7 @@ TEST_CASE("after a loss nothing from before explains what follows", "[attributio
 
 TEST_CASE("what was sent while nobody looked explains nothing; what was sent since does", "[attribution]") {
   CauseMatcher causes;
-  for (const std::uint64_t ns : {100, 300}) {
+  for (const std::uint64_t ns : {100UL, 300UL}) {
     causes.add(origin(NOISED_ORIGIN_WAKE, ns, ns == 100 ? "old" : "new"));
     causes.add(origin(NOISED_ORIGIN_RESCHEDULE, ns, ns == 100 ? "old" : "new"));
     causes.add(origin(NOISED_ORIGIN_QUEUE, ns, ns == 100 ? "old" : "new", ns));
