@@ -51,6 +51,8 @@ class Matcher {
   /// Intervals of any length in no detour.
   [[nodiscard]] std::uint64_t orphans() const { return orphans_; }
   [[nodiscard]] std::size_t held() const { return held_.size() - head_; }
+  /// Those that wait for their detour; valid until the next call.
+  [[nodiscard]] std::span<const Interval> waiting() const { return std::span(held_).subspan(head_); }
 
  private:
   void count(const Interval& interval, bool contained);

@@ -4,15 +4,16 @@
 
 #include <csignal>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
+#include "noisectl/histogram_cpu.h"
 #include "noisectl/http_client.h"
 #include "noisectl/output.h"
 #include "noisectl/quiet.h"
+#include "noisectl/record_command.h"
+#include "noisectl/replay_command.h"
 #include "noisectl/selftest_command.h"
 #include "noisectl/stop_signals.h"
 #include "noisectl/top_screen.h"
@@ -52,11 +53,7 @@ Status histogram_of_cpu(const Options& options, unsigned cpu) {
   if (!body) return body.error();
   Result<HistogramView> view = views::parse_histogram(body.value());
   if (!view) return view.error();
-  std::vector<HistogramSeriesView>& series = view.value().series;
-  std::erase_if(series, [cpu](const HistogramSeriesView& each) { return each.cpu != cpu; });
-  if (series.empty())
-    return usage_error(fmt::format("--cpu {}: no histogram of this CPU", cpu),
-                       "'noisectl status' shows the CPUs that are measured");
+  if (Status kept = keep_cpu(cpu, view.value()); !kept) return kept;
   return print(options.json ? views::to_json(view.value()) : views::to_text(view.value()));
 }
 
@@ -133,6 +130,7 @@ Status reload(const Options& options) {
 }  // namespace
 
 Status run(const Options& options) {
+  if (!options.replay.empty()) return run_replay(options);
   switch (options.command) {
     case Command::top:
       return run_top(options);
@@ -145,6 +143,8 @@ Status run(const Options& options) {
       return show(options, "/v1/histogram", views::parse_histogram);
     case Command::status:
       return show(options, "/v1/status", views::parse_status);
+    case Command::record:
+      return run_record(options);
     case Command::reload:
       return reload(options);
     case Command::selftest:

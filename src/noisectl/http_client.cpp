@@ -140,10 +140,19 @@ CURLcode result_of(CURLM* multi) {
 Result<StreamEnd> HttpClient::stream(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
                                      const OnLine& on_line) {
   LineSplitter lines;
+  const auto end =
+      stream_bytes(path, timeout, stop_fd, [&](std::string_view piece) { return lines.feed(piece, on_line); });
+  if (!end || end.value() == StreamEnd::stopped) return end;
+  if (!lines.rest().empty() && !on_line(lines.rest())) return StreamEnd::stopped;
+  return StreamEnd::finished;
+}
+
+Result<StreamEnd> HttpClient::stream_bytes(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
+                                           const OnBytes& on_bytes) {
   bool reader_done = false;
   Transfer transfer{easy_.get(),
                     [&](std::string_view piece) {
-                      reader_done = !lines.feed(piece, on_line);
+                      reader_done = !on_bytes(piece);
                       return !reader_done;
                     },
                     {}};
@@ -164,7 +173,6 @@ Result<StreamEnd> HttpClient::stream(const std::string& path, std::chrono::milli
   }
   if (const CURLcode code = result_of(multi_.get()); code != CURLE_OK) return error_of(code);
   if (transfer.status() != 200) return refused(path, transfer.status(), transfer.refusal);
-  if (!lines.rest().empty() && !on_line(lines.rest())) return StreamEnd::stopped;
   return StreamEnd::finished;
 }
 

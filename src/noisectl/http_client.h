@@ -34,8 +34,15 @@ class HttpClient {
   /// The same for a POST without a body.
   Result<std::string> post(const std::string& path, std::chrono::milliseconds timeout);
 
-  /// Gives each line of the answer to `on_line` as it arrives, until either side ends it, `stop_fd` is readable, or
+  /// Takes some bytes; false ends the stream.
+  using OnBytes = std::function<bool(std::string_view)>;
+
+  /// Gives the bytes of the answer to `on_bytes` as they arrive, until either side ends it, `stop_fd` is readable, or
   /// `timeout` is over (an error; zero is no timeout).
+  Result<StreamEnd> stream_bytes(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
+                                 const OnBytes& on_bytes);
+
+  /// The same with each line of the answer.
   Result<StreamEnd> stream(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
                            const OnLine& on_line);
 

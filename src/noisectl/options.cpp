@@ -22,6 +22,7 @@ struct Times {
   std::string duration;
   std::string interval;
   std::string min;
+  std::string size;
 };
 
 /// A whole number from 0 or 1 up. CLI11 wraps -1 around to the largest number of the type: it is above every limit.
@@ -34,6 +35,7 @@ CLI::Validator number_from(Number least) {
 void describe(CLI::App& app, Options& options, Times& times) {
   app.set_version_flag("--version", "noisectl " NOISED_VERSION);
   app.add_option("--socket", options.socket, "the daemon's socket")->capture_default_str();
+  app.add_option("--replay", options.replay, "show a recording in place of what a daemon measures")->type_name("FILE");
   app.require_subcommand(1);
   app.fallthrough();
   const auto command = [&](const char* name, const char* help, Command which) {
@@ -63,6 +65,11 @@ void describe(CLI::App& app, Options& options, Times& times) {
 
   json(command("status", "the daemon's own state, and what it cannot see", Command::status));
 
+  CLI::App* record = command("record", "keep everything that is measured from now on in a file", Command::record);
+  record->add_option("-o,--output", options.output, "the file to create")->required()->type_name("FILE");
+  record->add_option("--duration", times.duration, "end after this time")->type_name("TIME");
+  record->add_option("--size", times.size, "end when the file is as large, such as 100MiB")->type_name("SIZE");
+
   json(command("reload", "the daemon reads its configuration again (root only)", Command::reload));
 
   CLI::App* selftest = command("selftest", "makes known noise on a probed CPU, and checks what the daemon shows of it",
@@ -86,6 +93,12 @@ Status read_times(const Times& times, Options& options) {
   if (Status read = read_time("--interval", times.interval, options.interval_ns); !read) return read;
   if (options.interval_ns < kShortestInterval)
     return usage_error("--interval " + times.interval + " is too short", "give 100ms or more");
+  if (!times.size.empty()) {
+    const Result<std::uint64_t> size = parse_size(times.size);
+    if (!size) return usage_error("--size: " + size.error().what, size.error().remedy);
+    if (size.value() == 0) return usage_error("--size: a file without a byte has no recording", "give such as 100MiB");
+    options.size_bytes = size.value();
+  }
   if (times.duration.empty()) return success();
   return read_time("--duration", times.duration, options.duration_ns.emplace());
 }
@@ -95,6 +108,20 @@ Status check_socket(const std::string& path) {
   if (path.size() >= sizeof(sockaddr_un::sun_path))
     return usage_error("--socket: the path is longer than 107 bytes", "give a shorter one, such as a symbolic link");
   return success();
+}
+
+Status check_replay(const Options& options) {
+  if (options.replay.empty()) return success();
+  switch (options.command) {
+    case Command::report:
+    case Command::detours:
+    case Command::histogram:
+    case Command::status:
+      return success();
+    default:
+      return usage_error("--replay: this command needs a running daemon",
+                         "a recording can be shown with report, detours, histogram and status");
+  }
 }
 
 // CLI11 explains some errors over several lines; an error here is one line.
@@ -121,6 +148,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   }
   if (Status read = read_times(times, options); !read) return read.error();
   if (Status read = check_socket(options.socket); !read) return read.error();
+  if (Status replayed = check_replay(options); !replayed) return replayed.error();
   return CommandLine(std::move(options));
 }
 

@@ -17,7 +17,8 @@
 
 namespace noised {
 
-/// What can be told of an entry besides its source and time; the names are those of `detail` in JSON.
+/// What can be told of an entry besides its source and time; the names are those of `detail` in JSON. The numbers are
+/// in recordings: new ones go to the end.
 enum class DetailKey : std::uint8_t {
   pid,
   waker,
@@ -77,6 +78,8 @@ struct FeedDetour {
   /// Adds a detail to the newest entry; empty values are left out.
   void add_detail(DetailKey key, std::string_view value);
   void add_detail(DetailKey key, std::uint64_t value);
+  /// Adds all details of another newest entry, from its part of `text`; false if that makes no sense.
+  bool add_details(std::string_view packed);
 };
 static_assert(sizeof(FeedDetour) <= 1700, "3,072 of them, 5.2 MB, are held");
 

@@ -97,6 +97,18 @@ void FeedDetour::add_detail(DetailKey key, std::uint64_t value) {
   add_detail(key, std::string_view(text_of_value.data(), text_of_value.size()));
 }
 
+bool FeedDetour::add_details(std::string_view packed) {
+  while (!packed.empty()) {
+    const auto key = static_cast<unsigned char>(packed[0]);
+    if (key >= kDetailNames.size() || packed.size() < 2) return false;
+    const auto length = static_cast<unsigned char>(packed[1]);
+    if (packed.size() < std::size_t{2} + length) return false;
+    add_detail(static_cast<DetailKey>(key), packed.substr(2, length));
+    packed.remove_prefix(std::size_t{2} + length);
+  }
+  return true;
+}
+
 void to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& sources, const DescribeEntry& describe,
              FeedDetour& detour) {
   detour.size = 0;

@@ -23,8 +23,9 @@ constexpr std::uint64_t kAheadNs = 1'000'000;
 
 }  // namespace
 
-Pipeline::Stream::Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns)
-    : probe(of), watched(options, sources), doubt(now_ns) {
+Pipeline::Stream::Stream(std::size_t place, Probe& of, const WatchOptions& options, const SourceTable& sources,
+                         std::uint64_t now_ns)
+    : index(place), probe(of), watched(options, sources), doubt(now_ns) {
   popped.reserve(of.ring().capacity());
   intervals.reserve(kIntervals);
 }
@@ -46,7 +47,7 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
     watch.threshold_ns = options.threshold_ns;
     watch.outside = options.outside;
     watch.steal_step_ns = steal_clock_ == nullptr ? 0 : StealClock::step_ns();
-    streams_.emplace_back(*probe, watch, sources, started_ns_);
+    streams_.emplace_back(streams_.size(), *probe, watch, sources, started_ns_);
     streams_.back().losses.kernel = tracer_.lost(watch.cpu);
   }
   missed_runs_ = tracer_.missed_runs();
@@ -146,7 +147,10 @@ void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
   for (Interval& interval : stream.intervals) {
     pass_gaps(stream, gap, interval.end_ns);
     if (causes_known) interval.cause = stream.causes.cause_of(interval);
-    if (stream.watched.add(interval)) continue;
+    if (stream.watched.add(interval)) {
+      if (sink_ != nullptr) sink_->interval(stream.index, interval);
+      continue;
+    }
     ++stream.losses.refused;
     stream.doubt.look(true, began_ns, monotonic_ns());
   }
@@ -168,6 +172,7 @@ void Pipeline::pass_gaps(Stream& stream, std::vector<TickDetour>::const_iterator
 void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) const {
   ++count;
   stream.watched.skip(blind);
+  if (sink_ != nullptr) sink_->gap(stream.index, GapKind::moved, blind);
   stream.causes.forget(drained_ns_);
 }
 
@@ -177,15 +182,22 @@ void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
     return;
   }
   Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
-  if (ticks.kind == GapKind::rested) return stream.watched.rest(detour);  // meant to be: no loss
+  if (ticks.kind == GapKind::rested) {  // meant to be: no loss
+    stream.watched.rest(detour);
+    if (sink_ != nullptr) sink_->gap(stream.index, GapKind::rested, detour);
+    return;
+  }
   if (ticks.kind == GapKind::moved) return skip(stream, detour, stream.losses.moved);
   if (stream.doubt.take_stopped(detour)) return skip(stream, detour, stream.losses.stopped);
   detour.in_doubt = clock_stepped_ || stream.doubt.touch(detour);
-  const Ledger& ledger = stream.watched.add(detour, clock_.uncertainty_ns());
+  const std::uint64_t tolerance_ns = clock_.uncertainty_ns();
+  const Ledger& ledger = stream.watched.add(detour, tolerance_ns);
   const auto describe = [&](const Ledger& described, std::size_t index, FeedDetour& to) {
     chains_.describe(described, index, stream.causes, drained_ns_, to);
   };
-  to_feed(stream.probe.cpu(), ledger, sources_, std::cref(describe), feed_.stage());
+  FeedDetour& shown = feed_.stage();
+  to_feed(stream.probe.cpu(), ledger, sources_, std::cref(describe), shown);
+  if (sink_ != nullptr) sink_->detour(stream.index, ledger, tolerance_ns, shown);
 }
 
 void Pipeline::attribute(Stream& stream) {
@@ -193,6 +205,7 @@ void Pipeline::attribute(Stream& stream) {
   if (stream.first_ns == 0 && progress.last_ticks.load(std::memory_order_acquire) != 0) {
     stream.first_ns = clock_.to_ns(progress.first_ticks.load(std::memory_order_relaxed));
     stream.watched.begin(stream.first_ns);
+    if (sink_ != nullptr) sink_->begins(stream.index, stream.first_ns);
   }
   for (const TickDetour& ticks : stream.popped) add_detour(stream, ticks);
   note_observed(stream);
@@ -250,6 +263,15 @@ void Pipeline::drain() {
   if (snapshots_.wanted()) snapshots_.answer([this](Snapshot& snapshot) { fill(snapshot); });
 }
 
+void Pipeline::record_to(PipelineSink* sink) {
+  sink_ = sink;
+  if (sink_ == nullptr) return;
+  for (const Stream& stream : streams_) {
+    if (stream.first_ns != 0) sink_->begins(stream.index, stream.first_ns);
+    for (const Interval& interval : stream.watched.matcher().waiting()) sink_->waits(stream.index, interval);
+  }
+}
+
 void Pipeline::finish() {
   drain();
   for (Stream& stream : streams_) {
@@ -268,6 +290,7 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
   cpu.steal_ns = watched.steal().stolen_ns();
   cpu.steal_step_ns = watched.steal().step_ns();
   cpu.smi_count = stream.probe.smi_count();
+  if (detail == SnapshotDetail::counts) return;
   if (detail == SnapshotDetail::all) {
     watched.statistics().copy_to(cpu.statistics);
   } else {
@@ -289,6 +312,7 @@ void Pipeline::fill(Snapshot& snapshot) const {
     containment.contained += stream.watched.matcher().containment().contained;
     snapshot.orphan_intervals += stream.watched.matcher().orphans();
   }
+  snapshot.containment = containment;
   snapshot.clock = ReportClock{"tsc", clock_.uncertainty_ns(), containment.share()};
   // Now, not at the last drain: the loops have published their progress since.
   snapshot.elapsed_ns = monotonic_ns() - started_ns_;

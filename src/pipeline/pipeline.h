@@ -11,6 +11,7 @@
 #include "pipeline/chains.h"
 #include "pipeline/detour_feed.h"
 #include "pipeline/losses.h"
+#include "pipeline/sink.h"
 #include "pipeline/snapshot.h"
 #include "pipeline/watched_cpu.h"
 #include "probe/probe.h"
@@ -47,13 +48,17 @@ class Pipeline {
   void set_drain_interval(std::uint64_t ns) { drain_interval_ns_ = ns; }
 
   void fill(Snapshot& snapshot) const;
+  /// From the next drain on, everything is told to this sink too (nullptr: to none); at once, what it has to know of
+  /// the drains before.
+  void record_to(PipelineSink* sink);
   [[nodiscard]] DetourFeed& feed() { return feed_; }
   [[nodiscard]] SnapshotExchange& snapshots() { return snapshots_; }
 
  private:
   struct Stream {
-    Stream(Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns);
+    Stream(std::size_t place, Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns);
 
+    std::size_t index;
     Probe& probe;
     WatchedCpu watched;
     CauseMatcher causes;
@@ -92,6 +97,7 @@ class Pipeline {
   Services services_;
   Chains chains_;
   StealClock* steal_clock_;
+  PipelineSink* sink_ = nullptr;
   DetourFeed feed_;
   SnapshotExchange snapshots_;
   std::vector<Stream> streams_;

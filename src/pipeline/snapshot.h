@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "attribution/matcher.h"
 #include "base/descriptor.h"
 #include "statistics/histogram.h"
 #include "statistics/tables.h"
@@ -31,6 +32,7 @@ struct CpuSnapshot {
 };
 
 enum class SnapshotDetail : std::uint8_t {
+  counts,   ///< no statistics at all
   summary,  ///< without the histograms of single sources and the combinations
   all,
 };
@@ -40,6 +42,7 @@ struct Snapshot {
   std::uint64_t elapsed_ns = 0;
   ReportClock clock;
   ReportLost lost;
+  Containment containment;  ///< of all CPUs; clock has its share
   std::uint64_t orphan_intervals = 0;
   std::vector<CpuSnapshot> cpus;
   std::vector<ProgramView> programs;

@@ -27,6 +27,25 @@ const Ledger& WatchedCpu::add(const Detour& detour, std::uint64_t tolerance_ns) 
   return ledger_;
 }
 
+const Ledger* WatchedCpu::add_recorded(const Detour& detour, std::uint64_t tolerance_ns, const Division& division) {
+  const Matcher::Match match = matcher_.take(detour, tolerance_ns);
+  attributor_.attribute(detour, match.intervals, bounds_, ledger_);
+  const DetourSums sums{detour.end_ns - detour.start_ns,
+                        ledger_.explained_ns,
+                        division.overhead_ns,
+                        division.hypervisor_ns,
+                        division.hardware_ns,
+                        division.unexplained_ns,
+                        detour.in_doubt};
+  if (!sums.adds_up()) return nullptr;
+  ledger_.overhead_ns = division.overhead_ns;
+  ledger_.hypervisor_ns = division.hypervisor_ns;
+  ledger_.outside_ns = division.hypervisor_ns + division.hardware_ns;
+  ledger_.unexplained_ns = division.unexplained_ns;
+  count(ledger_);
+  return &ledger_;
+}
+
 void WatchedCpu::skip(const Detour& blind) {
   blind_ns_ += blind.end_ns - blind.start_ns;
   matcher_.skip(blind.end_ns);

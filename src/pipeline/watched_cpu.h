@@ -25,6 +25,14 @@ struct WatchOptions {
   std::size_t held_intervals = 1U << 18U;  ///< of the detour that is still going on: 10 MiB, used only if it is long
 };
 
+/// How the time of a detour outside its intervals was divided.
+struct Division {
+  std::uint64_t overhead_ns = 0;
+  std::uint64_t hypervisor_ns = 0;
+  std::uint64_t hardware_ns = 0;
+  std::uint64_t unexplained_ns = 0;
+};
+
 class WatchedCpu {
  public:
   WatchedCpu(const WatchOptions& options, const SourceTable& sources);
@@ -35,6 +43,11 @@ class WatchedCpu {
   bool add(const Interval& interval) { return matcher_.add(interval); }
   /// Attributes and counts the next detour, all of whose intervals were added. The result is valid until the next call.
   const Ledger& add(const Detour& detour, std::uint64_t tolerance_ns);
+  /// The same for a detour of a recording, which says how it was divided: bounds and steal time are not asked. Null,
+  /// and nothing is counted, if that does not add up with the intervals that were added.
+  const Ledger* add_recorded(const Detour& detour, std::uint64_t tolerance_ns, const Division& division);
+  /// What was added and is still waiting for its detour is forgotten: a recording was interrupted.
+  void forget_waiting() { matcher_.skip(UINT64_MAX); }
   /// The loop was not on its CPU, or stopped, for this time: nothing is counted, and what the kernel did in it is not
   /// looked at. Asserts nothing of the detours around it.
   void skip(const Detour& blind);

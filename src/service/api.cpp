@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "service/recording_stream.h"
 #include "views/lost_line.h"
 #include "views/views.h"
 
@@ -96,6 +97,11 @@ StreamReply open_detours(const ApiContext& context, const HttpRequest& request) 
   return std::make_unique<DetourStream>(context, follow == "1", min_ns);
 }
 
+StreamReply open_recording(const ApiContext& context) {
+  if (!context.recorder.open()) return http_error(409, "somebody else is recording: wait until that has ended");
+  return std::make_unique<RecordingStream>(context.recorder);
+}
+
 HttpResponse reload(const ApiContext& context) {
   const auto outcome = context.reloads.ask(context.snapshots.asked_descriptor());
   if (!outcome) return http_error(503, "the daemon does not answer");
@@ -122,6 +128,8 @@ std::vector<HttpRoute> make_routes(const ApiContext& context) {
                     })});
   routes.push_back(
       {"/v1/detours", StreamHandler([context](const HttpRequest& request) { return open_detours(context, request); })});
+  routes.push_back({"/v1/recording", StreamHandler([context](const HttpRequest&) { return open_recording(context); }),
+                    "application/octet-stream"});
   routes.push_back({"/v1/reload", RootHandler{[context] { return reload(context); }}});
   return routes;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's HTTP routes: /v1/status, /v1/report, /v1/histogram, the stream /v1/detours, and /v1/reload.
+// The daemon's HTTP routes: /v1/status, /v1/report, /v1/histogram, the streams /v1/detours and
+// /v1/recording, and /v1/reload.
 #pragma once
 
 #include <noised/views.h>
@@ -9,6 +10,7 @@
 #include "pipeline/detour_feed.h"
 #include "pipeline/report_builder.h"
 #include "pipeline/snapshot.h"
+#include "recording/recorder.h"
 #include "service/http_server.h"
 #include "service/reload_exchange.h"
 
@@ -22,6 +24,7 @@ struct ApiContext {
   const RunDescription& run;
   const StatusView& settings;  ///< the fields of a status that do not change
   ReloadExchange& reloads;
+  Recorder& recorder;
 };
 
 std::vector<HttpRoute> make_routes(const ApiContext& context);

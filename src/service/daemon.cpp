@@ -3,19 +3,18 @@
 #include "service/daemon.h"
 
 #include <cpuid.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 
 #include "base/monotonic.h"
 #include "base/parse.h"
 #include "base/quote.h"
 #include "base/read_file.h"
+#include "base/utc.h"
 #include "probe/smi_counter.h"
 #include "service/api.h"
 #include "service/low_noise.h"
@@ -42,11 +41,6 @@ bool on_hypervisor() {
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kHypervisor) != 0;
 }
 
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-}
-
 // The kernel stops real-time tasks for a part of each second unless told not to: that is no noise of the machine's.
 void warn_of_throttling(const Log& log) {
   const auto runtime = read_file("/proc/sys/kernel/sched_rt_runtime_us");
@@ -64,6 +58,7 @@ Daemon::Daemon(const Options& options, Log& log, CpuChoice cpus)
 // The server reads what the others own; the probes write to the tracer's maps.
 Daemon::~Daemon() {
   server_.reset();
+  recording_.reset();
   pipeline_.reset();
   probes_.clear();
 }
@@ -82,7 +77,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
     const char* what;
     Status (Daemon::*run)();
   };
-  constexpr std::array kSteps = {Step{"Opening sockets", &Daemon::listen},
+  constexpr std::array kSteps = {Step{"Creating the recording", &Daemon::create_recording},
+                                 Step{"Opening sockets", &Daemon::listen},
                                  Step{"Calibrating the clock", &Daemon::start_clock},
                                  Step{"Loading and attaching programs", &Daemon::start_tracer},
                                  Step{"Giving up privileges", &Daemon::drop_privileges},
@@ -93,6 +89,14 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
     if (Status done = (daemon.get()->*step.run)(); !done) return done.error();
   }
   return daemon;
+}
+
+Status Daemon::create_recording() {
+  if (options_.record.empty()) return success();
+  auto writer = noised::create_recording(options_.record);
+  if (!writer) return writer.error();
+  recording_writer_.emplace(std::move(writer).value());
+  return success();
 }
 
 Status Daemon::listen() {
@@ -246,12 +250,7 @@ Status Daemon::start_probes() {
   }
   away_.assign(probes_.size(), false);
   if (Status set = set_priority(0); !set) return set;
-  PipelineOptions pipeline_options;
-  pipeline_options.threshold_ns = config.threshold_ns;
-  pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
-  pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
-  pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, pipeline_options);
-  pipeline_->set_drain_interval(config.drain_interval_ns);
+  start_pipeline();
   for (auto& probe : probes_) {
     if (Status begun = probe->begin(); !begun) return begun;
   }
@@ -259,10 +258,31 @@ Status Daemon::start_probes() {
   return success();
 }
 
+void Daemon::start_pipeline() {
+  const Config& config = options_.config;
+  PipelineOptions pipeline_options;
+  pipeline_options.threshold_ns = config.threshold_ns;
+  pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
+  pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
+  pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, pipeline_options);
+  pipeline_->set_drain_interval(config.drain_interval_ns);
+  Description machine;
+  machine.start = run_.start;
+  describe_machine(machine);
+  StatusView settings = settings_;
+  settings.unsupported = run_.unsupported;
+  recorder_ = std::make_unique<Recorder>(sources_, std::move(settings), std::move(machine));
+  if (!recording_writer_) return;
+  // Before anything is measured: all of it is recorded, and nobody else can record.
+  (void)recorder_->open();
+  recorder_->before_drain(*pipeline_);
+  recording_ = std::make_unique<RecordingFile>(std::move(*recording_writer_), *recorder_);
+}
+
 Status Daemon::start_server() {
   web_ = std::make_unique<Web>(pipeline_->snapshots(), sources_, run_, options_.config.series_cap);
   std::vector<HttpRoute> routes =
-      make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_, reloads_});
+      make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_, reloads_, *recorder_});
   std::vector<HttpRoute> pages = web_->routes();
   routes.insert(routes.end(), pages.begin(), pages.end());
   std::vector<HttpListener> listeners = {{socket_->descriptor(), std::move(routes)}};

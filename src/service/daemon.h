@@ -13,6 +13,8 @@
 #include "base/cpus.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/report_builder.h"
+#include "recording/recorder.h"
+#include "recording/recording_file.h"
 #include "service/http_server.h"
 #include "service/log.h"
 #include "service/options.h"
@@ -35,11 +37,12 @@ class Daemon {
 
   /// Measures until the duration is over or SIGINT or SIGTERM comes.
   Status run();
-  /// Ends the measurement and gives the report of all of it.
-  Report finish();
+  /// Ends the measurement and gives the report of all of it; fails where it could not be recorded as asked.
+  Result<Report> finish();
 
  private:
   Daemon(const Options& options, Log& log, CpuChoice cpus);
+  Status create_recording();
   Status listen();
   Status listen_for_metrics(const std::string& wanted);
   Status start_clock();
@@ -47,6 +50,7 @@ class Daemon {
   Status start_steal_clock();
   Status drop_privileges();
   Status start_probes();
+  void start_pipeline();
   Status start_server();
   ReloadOutcome reload(Ticker& ticker);
   ReloadOutcome read_configuration();
@@ -73,6 +77,9 @@ class Daemon {
   std::vector<bool> away_;                      // by probe: its thread was not on its CPU at the last look
   std::vector<std::unique_ptr<Probe>> probes_;  // before the tracer goes: their state is in its maps
   std::unique_ptr<Pipeline> pipeline_;
+  std::optional<BlockWriter> recording_writer_;  // until the recording begins
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<RecordingFile> recording_;
   std::unique_ptr<Web> web_;
   ReloadExchange reloads_;
   std::unique_ptr<HttpServer> server_;

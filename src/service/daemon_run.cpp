@@ -30,7 +30,9 @@ Status Daemon::run() {
     if (tick.value() == Tick::stop) break;
     if (tick.value() == Tick::reload) (void)reload(ticker.value());
     if (reloads_.wanted()) reloads_.answer(reload(ticker.value()));
+    recorder_->before_drain(*pipeline_);
     pipeline_->drain();
+    recorder_->after_drain(*pipeline_);
     server_->wake();  // one atomic load unless somebody follows detours
     tell_of_absence();
     watchdog.alive(monotonic_ns());
@@ -117,11 +119,16 @@ ReloadOutcome Daemon::read_configuration() {
   return differences(options_.config, now);
 }
 
-Report Daemon::finish() {
+Result<Report> Daemon::finish() {
   for (auto& probe : probes_) probe->end();
   pipeline_->finish();
   Snapshot snapshot;
   pipeline_->fill(snapshot);
+  recorder_->finish(snapshot);
+  server_->wake();
+  if (recording_ != nullptr) {
+    if (Status written = recording_->finish(); !written) return written.error();
+  }
   return build_report(snapshot, sources_, run_);
 }
 

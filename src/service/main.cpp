@@ -38,9 +38,10 @@ int main(int argc, char** argv) {
   auto daemon = noised::Daemon::start(options.value(), log);
   if (!daemon) return fail(daemon.error());
   if (noised::Status ran = daemon.value()->run(); !ran) return fail(ran.error());
-  const noised::Report report = daemon.value()->finish();
+  const noised::Result<noised::Report> report = daemon.value()->finish();
   daemon.value().reset();
+  if (!report) return fail(report.error());
   if (!options.value().report) return 0;
   const bool json = *options.value().report == noised::ReportFormat::json;
-  return print(json ? noised::views::to_json(report) + "\n" : noised::views::to_text(report));
+  return print(json ? noised::views::to_json(report.value()) + "\n" : noised::views::to_text(report.value()));
 }

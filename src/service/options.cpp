@@ -49,6 +49,7 @@ struct Written {
   std::optional<std::string> btf;
   std::optional<std::string> duration;
   std::optional<std::string> report;
+  std::optional<std::string> record;
 };
 
 void declare(CLI::App& app, Written& written) {
@@ -65,6 +66,7 @@ void declare(CLI::App& app, Written& written) {
   app.add_option("--duration", written.duration, "measure for this long, then exit, such as 10s")->type_name("TIME");
   app.add_option("--report", written.report, "with --duration: print the report on standard output")
       ->type_name("text|json");
+  app.add_option("--record", written.record, "with --duration: record all of it to a new file")->type_name("FILE");
   app.add_flag("--version", written.version, "print the version and exit");
   app.footer(
       "Example: what stole time from CPU 1 within ten seconds?\n"
@@ -113,6 +115,13 @@ Status apply_run(const Written& written, Options& options) {
       return usage_error("--report: needs --duration", "say how long to measure, such as --duration 10s");
     }
     options.report = *written.report == "json" ? ReportFormat::json : ReportFormat::text;
+  }
+  if (written.record) {
+    if (written.record->empty()) return usage_error("--record: the path is empty", "give the file to create");
+    if (!options.duration_ns) {
+      return usage_error("--record: needs --duration", "or record a running daemon with noisectl record");
+    }
+    options.record = *written.record;
   }
   options.btf = written.btf;
   options.force_ringbuf = written.force_ringbuf;

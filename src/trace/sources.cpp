@@ -118,6 +118,12 @@ SourceId SourceTable::intern(Kind kind, std::string_view name) {
   return other(kind);
 }
 
+SourceId SourceTable::restore(Kind kind, std::string_view name, Category category) {
+  const SourceId id = intern(kind, name);
+  sources_[id].category = category;
+  return id;
+}
+
 SourceId SourceTable::gap(Kind kind) const {
   assert(kind >= Kind::hypervisor && kind <= Kind::unexplained);
   return static_cast<SourceId>(kind) - static_cast<SourceId>(Kind::hypervisor);

@@ -35,6 +35,8 @@ class SourceTable {
 
   /// The id of (kind, name), new or known; once the table is full, the id of (kind, "other").
   SourceId intern(Kind kind, std::string_view name);
+  /// The same for a source of a recording, in the category that it had there.
+  SourceId restore(Kind kind, std::string_view name, Category category);
   /// The id of time outside every interval: kinds hypervisor, hardware, overhead, unexplained, named like their kind.
   [[nodiscard]] SourceId gap(Kind kind) const;
   /// The id of (kind, "other").

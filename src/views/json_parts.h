@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that the report and the status share: clock and lost counters.
+// Parts that several results share: clock, lost counters, the daemon's state.
 #pragma once
 
 #include <string>
 
 #include <noised/report.h>
+#include <noised/views.h>
 
 #include "views/json_fields.h"
 
@@ -15,10 +16,15 @@ Json clock_json(const ReportClock& clock);
 /// The lost counters as a JSON object.
 Json lost_json(const ReportLost& lost);
 
+/// The daemon's state as to_json(StatusView) writes it.
+Json status_json(const StatusView& status);
+
 /// Reads what clock_json wrote.
 void read_clock(const Fields& fields, ReportClock& clock);
 /// Reads what lost_json wrote.
 void read_lost(const Fields& fields, ReportLost& lost);
+/// Reads what status_json wrote.
+void read_status(const Fields& fields, StatusView& status);
 
 /// True if any counter is above zero.
 bool anything_lost(const ReportLost& lost);

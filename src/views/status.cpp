@@ -30,6 +30,23 @@ void read_program(const Fields& fields, ProgramView& program) {
   fields.read("run_ns", program.run_ns);
 }
 
+std::string programs_text(const std::vector<ProgramView>& programs) {
+  Table table({{"program", Align::left},
+               {"kind", Align::left},
+               {"attached", Align::left},
+               {"missed", Align::right},
+               {"runs", Align::right},
+               {"mean", Align::right}});
+  for (const ProgramView& program : programs)
+    table.add({printable(program.name), printable(program.kind),
+               program.attached.empty() ? "no" : printable(program.attached), std::to_string(program.missed),
+               program.runs == 0 ? "-" : std::to_string(program.runs),
+               program.runs == 0 ? "-" : format_duration(program.run_ns / program.runs)});
+  return table.text();
+}
+
+}  // namespace
+
 void read_status(const Fields& fields, StatusView& status) {
   expect_schema(fields, kSchema);
   fields.read("version", status.version);
@@ -51,45 +68,30 @@ void read_status(const Fields& fields, StatusView& status) {
   fields.read("unsupported", status.unsupported);
 }
 
-std::string programs_text(const std::vector<ProgramView>& programs) {
-  Table table({{"program", Align::left},
-               {"kind", Align::left},
-               {"attached", Align::left},
-               {"missed", Align::right},
-               {"runs", Align::right},
-               {"mean", Align::right}});
-  for (const ProgramView& program : programs)
-    table.add({printable(program.name), printable(program.kind),
-               program.attached.empty() ? "no" : printable(program.attached), std::to_string(program.missed),
-               program.runs == 0 ? "-" : std::to_string(program.runs),
-               program.runs == 0 ? "-" : format_duration(program.run_ns / program.runs)});
-  return table.text();
-}
-
-}  // namespace
-
-std::string to_json(const StatusView& status) {
+Json status_json(const StatusView& status) {
   Json programs = Json::array();
   for (const ProgramView& program : status.programs) programs.push_back(program_json(program));
-  return dump(Json{{"schema", kSchema},
-                   {"version", status.version},
-                   {"host", status.host},
-                   {"kernel", status.kernel},
-                   {"pid", status.pid},
-                   {"uptime_ns", status.uptime_ns},
-                   {"probe_cpus", status.probe_cpus},
-                   {"housekeeping_cpus", status.housekeeping_cpus},
-                   {"policy", status.policy},
-                   {"duty_percent", status.duty_percent},
-                   {"threshold_ns", status.threshold_ns},
-                   {"buffer_bytes", status.buffer_bytes},
-                   {"drain_interval_ns", status.drain_interval_ns},
-                   {"clock", clock_json(status.clock)},
-                   {"lost", lost_json(status.lost)},
-                   {"orphan_intervals", status.orphan_intervals},
-                   {"programs", std::move(programs)},
-                   {"unsupported", status.unsupported}});
+  return Json{{"schema", kSchema},
+              {"version", status.version},
+              {"host", status.host},
+              {"kernel", status.kernel},
+              {"pid", status.pid},
+              {"uptime_ns", status.uptime_ns},
+              {"probe_cpus", status.probe_cpus},
+              {"housekeeping_cpus", status.housekeeping_cpus},
+              {"policy", status.policy},
+              {"duty_percent", status.duty_percent},
+              {"threshold_ns", status.threshold_ns},
+              {"buffer_bytes", status.buffer_bytes},
+              {"drain_interval_ns", status.drain_interval_ns},
+              {"clock", clock_json(status.clock)},
+              {"lost", lost_json(status.lost)},
+              {"orphan_intervals", status.orphan_intervals},
+              {"programs", std::move(programs)},
+              {"unsupported", status.unsupported}};
 }
+
+std::string to_json(const StatusView& status) { return dump(status_json(status)); }
 
 Result<StatusView> parse_status(std::string_view json) { return parse_as<StatusView>(json, "status", read_status); }
 

@@ -46,7 +46,7 @@ class Measured {
   }
   [[nodiscard]] std::vector<HttpRoute> pages() { return web_.routes(); }
   [[nodiscard]] std::vector<HttpRoute> all_routes() {
-    std::vector<HttpRoute> routes = make_routes({snapshots_, feed_, sources_, run_, settings_, reloads_});
+    std::vector<HttpRoute> routes = make_routes({snapshots_, feed_, sources_, run_, settings_, reloads_, recorder_});
     for (HttpRoute& page : pages()) routes.push_back(std::move(page));
     return routes;
   }
@@ -74,6 +74,7 @@ class Measured {
   ReloadExchange reloads_;
   RunDescription run_{"node", "6.1", "2026-01-01T00:00:00Z", {}};
   StatusView settings_;
+  Recorder recorder_{sources_, settings_, {}};
   Web web_{snapshots_, sources_, run_, 100, 0};
   std::jthread pipeline_{[this](const std::stop_token& stop) { answer(stop); }};
 };
@@ -102,7 +103,8 @@ std::string read_answer(fuzz::Client& client, bool patient) {
   client.finish();
   bool streams = false;
   do {
-    streams = streams || answer.find("application/x-ndjson") != std::string::npos;
+    streams = streams || answer.find("application/x-ndjson") != std::string::npos ||
+              answer.find("application/octet-stream") != std::string::npos;
   } while (client.read(answer, streams ? kSoonMs : patient ? kPatienceMs : kLaterMs));
   check(client.closed() || streams || !patient, "the server closes what the client has closed", answer);
   return answer;

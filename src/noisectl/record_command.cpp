@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the daemon's stream to the file. What is in the file is whole at any time but for its last block.
+#include "noisectl/record_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/monotonic.h"
+#include "noisectl/http_client.h"
+#include "noisectl/quiet.h"
+#include "noisectl/stop_signals.h"
+#include "recording/recording_file.h"
+#include "views/views.h"
+
+namespace noised::client {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+/// Writes blocks until it has enough, and says how far it is.
+class RecordingWriter {
+ public:
+  RecordingWriter(const Options& options, BlockWriter file)
+      : options_(options), file_(std::move(file)), began_ns_(monotonic_ns()) {}
+
+  bool add(BlockKind kind, std::string_view bytes) {
+    if (kind == BlockKind::end) {
+      daemon_ended_ = true;
+      return false;
+    }
+    if (status_) status_ = file_.add(kind, bytes);
+    const std::uint64_t now_ns = monotonic_ns();
+    show(now_ns);
+    // A block tells of the time before it: the last is the first that comes after the time asked for.
+    if (options_.duration_ns && now_ns - began_ns_ >= *options_.duration_ns) return false;
+    full_ = options_.size_bytes != 0 && file_.size() >= options_.size_bytes;
+    return bool(status_) && !full_;
+  }
+
+  [[nodiscard]] bool daemon_ended() const { return daemon_ended_; }
+  [[nodiscard]] bool failed() const { return !status_; }
+
+  Status finish() {
+    if (!status_) return status_;
+    if (Status finished = file_.finish(); !finished) return finished;
+    show_line(fmt::format("noisectl: recorded {} of time, {} KiB{}", views::format_duration(monotonic_ns() - began_ns_),
+                          file_.size() / 1024, full_ ? ", which is the size asked for" : ""),
+              true);
+    return success();
+  }
+
+ private:
+  void show(std::uint64_t now_ns) {
+    if (!terminal_ || now_ns - shown_ns_ < kSecond) return;
+    shown_ns_ = now_ns;
+    show_line(fmt::format("recording: {}, {} KiB", views::format_duration(now_ns - began_ns_), file_.size() / 1024),
+              false);
+  }
+  void show_line(const std::string& line, bool last) const {
+    std::fputs((terminal_ ? "\r\x1b[K" + line : line).c_str(), stderr);
+    if (last) std::fputs("\n", stderr);
+  }
+
+  const Options& options_;
+  BlockWriter file_;
+  Status status_ = success();
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  std::uint64_t began_ns_;
+  std::uint64_t shown_ns_ = 0;
+  bool full_ = false;
+  bool daemon_ended_ = false;
+};
+
+}  // namespace
+
+std::uint32_t BlockSplitter::word(std::string_view bytes) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, bytes.data(), sizeof(value));
+  return value;
+}
+
+Status run_record(const Options& options) {
+  Result<HttpClient> client = HttpClient::create(options.socket);
+  if (!client) return client.error();
+  // Before there is a file: a daemon that does not answer leaves none behind.
+  if (auto status = ask_status(client.value()); !status) return status.error();
+  auto file = create_recording(options.output);
+  if (!file) return file.error();
+  keep_off_probed(options.socket);
+  const StopSignals stop;
+  RecordingWriter writer(options, std::move(file).value());
+  BlockSplitter blocks;
+  const auto end =
+      client.value().stream_bytes("/v1/recording", std::chrono::seconds{0}, stop.fd(), [&](std::string_view piece) {
+        return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
+      });
+  if (!end) {
+    if (!options.output.starts_with("/dev/")) (void)::unlink(options.output.c_str());
+    return end.error();
+  }
+  const bool cut = end.value() == StreamEnd::finished && !writer.daemon_ended();
+  if (cut) return failure("daemon at " + options.socket + " went away", options.output + " has what came until then");
+  return writer.finish();
+}
+
+}  // namespace noised::client

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// noisectl record: keeps in a file what the daemon sees from now on.
+#pragma once
+
+#include <noised/result.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "noisectl/options.h"
+#include "recording/block.h"
+
+namespace noised::client {
+
+/// Blocks out of a stream that arrives in pieces of any size: 8 bytes, size and kind, before each
+/// (service/recording_stream.h).
+class BlockSplitter {
+ public:
+  /// Adds a piece and gives each block that is now complete to `on_block(BlockKind, std::string_view)`; false if that
+  /// said false, or if a block is longer than blocks can be.
+  template <typename OnBlock>
+  bool feed(std::string_view piece, const OnBlock& on_block) {
+    rest_.append(piece);
+    std::string_view left = rest_;
+    bool more = true;
+    while (more && left.size() >= kHead) {
+      const std::size_t size = word(left.substr(0, 4));
+      if (size > kLongestBlock) return false;
+      if (left.size() < kHead + size) break;
+      more = on_block(static_cast<BlockKind>(word(left.substr(4, 4))), left.substr(kHead, size));
+      left.remove_prefix(kHead + size);
+    }
+    rest_.erase(0, rest_.size() - left.size());
+    return more;
+  }
+
+ private:
+  static constexpr std::size_t kHead = 8;
+  static std::uint32_t word(std::string_view bytes);
+
+  std::string rest_;
+};
+
+/// Until it is stopped, the time or the size is over, or the daemon ends.
+Status run_record(const Options& options);
+
+}  // namespace noised::client

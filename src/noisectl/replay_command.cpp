@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "noisectl/replay_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "base/monotonic.h"
+#include "noisectl/histogram_cpu.h"
+#include "noisectl/output.h"
+#include "recording/player.h"
+#include "views/views.h"
+
+namespace noised::client {
+namespace {
+
+constexpr std::uint64_t kBetweenProgressNs = 500'000'000;
+
+/// Prints the detours of a recording that were asked for.
+class DetourLines : public PlayerVisitor {
+ public:
+  DetourLines(const Options& options, const Playback& playback)
+      : options_(options), playback_(playback), left_(options.count) {}
+
+  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+    if (done_ || ledger.detour.end_ns - ledger.detour.start_ns < options_.min_ns) return;
+    const DetourView view = to_view(playback_, cpu, ledger, details);
+    done_ = !output_.write((options_.json ? views::to_json(view) : views::to_text(view)) + "\n") ||
+            (left_ && --*left_ == 0);
+  }
+  [[nodiscard]] bool done() const { return done_; }
+  Status finish() { return output_.finish(); }
+
+ private:
+  const Options& options_;
+  const Playback& playback_;
+  std::optional<std::uint64_t> left_;
+  Output output_{stdout};
+  bool done_ = false;
+};
+
+/// Shows on a terminal how far a long replay is.
+class Progress {
+ public:
+  void show(const Player& player) {
+    if (!terminal_ || monotonic_ns() - shown_ns_ < kBetweenProgressNs) return;
+    shown_ns_ = monotonic_ns();
+    shown_ = true;
+    std::fputs(fmt::format("\rreplaying: {:.0f}%", 100 * player.progress()).c_str(), stderr);
+  }
+  ~Progress() {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+  }
+  Progress() = default;
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+ private:
+  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  std::uint64_t shown_ns_ = monotonic_ns();
+  bool shown_ = false;
+};
+
+void play_all(Player& player) {
+  Progress progress;
+  while (player.step()) progress.show(player);
+}
+
+Status print_detours(const Options& options, Player& player) {
+  DetourLines lines(options, player.playback());
+  while (!lines.done() && player.step(&lines)) {
+  }
+  return lines.finish();
+}
+
+template <typename View>
+Status print_view(const Options& options, const View& view) {
+  Output output(stdout);
+  std::string text = options.json ? views::to_json(view) : views::to_text(view);
+  if (text.empty() || text.back() != '\n') text += '\n';
+  output.write(text);
+  return output.finish();
+}
+
+Status show(const Options& options, Player& player) {
+  if (options.command == Command::detours) return print_detours(options, player);
+  play_all(player);
+  if (options.command == Command::report) return print_view(options, player.report());
+  if (options.command == Command::status) return print_view(options, player.status());
+  HistogramView histograms = player.histograms();
+  if (options.cpu) {
+    if (Status kept = keep_cpu(*options.cpu, histograms); !kept) return kept;
+  }
+  return print_view(options, histograms);
+}
+
+}  // namespace
+
+Status run_replay(const Options& options) {
+  auto player = Player::open(options.replay);
+  if (!player) return player.error();
+  if (Status shown = show(options, player.value()); !shown) return shown;
+  if (player.value().damage().empty()) return success();
+  return failure(player.value().damage(), "everything before that was shown");
+}
+
+}  // namespace noised::client

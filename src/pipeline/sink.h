@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who takes everything that flows through the pipeline, as it does, to keep it.
+#pragma once
+
+#include <noised/types.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "attribution/ledger.h"
+#include "pipeline/detour_feed.h"
+#include "probe/detour_ring.h"
+
+namespace noised {
+
+/// CPUs are told by their place in Snapshot::cpus. Called on the pipeline's thread: must not wait.
+class PipelineSink {
+ public:
+  PipelineSink() = default;
+  PipelineSink(const PipelineSink&) = delete;
+  PipelineSink& operator=(const PipelineSink&) = delete;
+  virtual ~PipelineSink() = default;
+
+  /// The loop observes from this time on.
+  virtual void begins(std::size_t cpu, std::uint64_t first_ns) = 0;
+  /// The interval that ended next.
+  virtual void interval(std::size_t cpu, const Interval& interval) = 0;
+  /// An interval that ended before the sink was there, of a detour that it will be told of.
+  virtual void waits(std::size_t cpu, const Interval& interval) = 0;
+  /// The next detour, all of whose intervals were told; `shown` has the details of its entries.
+  virtual void detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) = 0;
+  /// The next gap that was not observed (moved: also where the loop was stopped).
+  virtual void gap(std::size_t cpu, GapKind kind, const Detour& gap) = 0;
+};
+
+}  // namespace noised

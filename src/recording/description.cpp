@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing and reading the words of a recording.
+#include "recording/description.h"
+
+#include <cpuid.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/read_file.h"
+#include "views/json_parts.h"
+
+namespace noised {
+namespace {
+
+using views::Fields;
+using views::Json;
+
+constexpr const char* kSchema = "noised.recording/1";
+
+Json cpu_json(const CpuCounts& cpu) {
+  Json json{{"cpu", cpu.cpu},
+            {"threshold_ns", cpu.threshold_ns},
+            {"observed_ns", cpu.observed_ns},
+            {"iterations", cpu.iterations},
+            {"blind_ns", cpu.blind_ns},
+            {"steal_ns", cpu.steal_ns},
+            {"steal_step_ns", cpu.steal_step_ns},
+            {"smi_count", nullptr}};
+  if (cpu.smi_count) json["smi_count"] = *cpu.smi_count;
+  return json;
+}
+
+void read_cpu(const Fields& fields, CpuCounts& cpu) {
+  fields.read("cpu", cpu.cpu);
+  fields.read("threshold_ns", cpu.threshold_ns);
+  fields.read("observed_ns", cpu.observed_ns);
+  fields.read("iterations", cpu.iterations);
+  fields.read("blind_ns", cpu.blind_ns);
+  fields.read("steal_ns", cpu.steal_ns);
+  fields.read("steal_step_ns", cpu.steal_step_ns);
+  fields.read("smi_count", cpu.smi_count);
+}
+
+Json counts_json(const Counts& counts) {
+  Json cpus = Json::array();
+  for (const CpuCounts& cpu : counts.cpus) cpus.push_back(cpu_json(cpu));
+  return Json{{"eligible", counts.containment.eligible},
+              {"contained", counts.containment.contained},
+              {"cpus", std::move(cpus)},
+              {"status", views::status_json(counts.status)}};
+}
+
+void read_counts(const Fields& fields, Counts& counts) {
+  fields.read("eligible", counts.containment.eligible);
+  fields.read("contained", counts.containment.contained);
+  fields.each("cpus", [&](const Fields& item) { read_cpu(item, counts.cpus.emplace_back()); });
+  fields.object("status", [&](const Fields& inner) { views::read_status(inner, counts.status); });
+}
+
+// Not from /proc/cpuinfo: reading that interrupts every CPU on some kernels, for its frequency.
+std::string processor_name() {
+  std::array<unsigned, 12> name{};
+  for (unsigned leaf = 0; leaf < 3; ++leaf) {
+    unsigned* const part = name.data() + std::size_t{4} * leaf;
+    if (__get_cpuid(0x80000002U + leaf, part, part + 1, part + 2, part + 3) == 0) return {};
+  }
+  const auto* text = reinterpret_cast<const char*>(name.data());
+  return {text, strnlen(text, sizeof(name))};
+}
+
+// A count of an older state is never above that of a newer one; a file may say otherwise.
+std::uint64_t since(std::uint64_t from, std::uint64_t to) { return to - std::min(from, to); }
+
+ReportLost lost_between(const ReportLost& from, const ReportLost& to) {
+  ReportLost lost;
+  lost.events = since(from.events, to.events);
+  lost.detours = since(from.detours, to.detours);
+  lost.unpaired = since(from.unpaired, to.unpaired);
+  lost.missed_runs = since(from.missed_runs, to.missed_runs);
+  lost.incomplete_detours = since(from.incomplete_detours, to.incomplete_detours);
+  for (ReportLoss loss : to.by) {
+    for (const ReportLoss& before : from.by) {
+      if (before.cpu == loss.cpu && before.reason == loss.reason) loss.count = since(before.count, loss.count);
+    }
+    if (loss.count != 0) lost.by.push_back(std::move(loss));
+  }
+  return lost;
+}
+
+void subtract(const CpuCounts& from, CpuCounts& to) {
+  to.observed_ns = since(from.observed_ns, to.observed_ns);
+  to.iterations = since(from.iterations, to.iterations);
+  to.blind_ns = since(from.blind_ns, to.blind_ns);
+  to.steal_ns = since(from.steal_ns, to.steal_ns);
+}
+
+}  // namespace
+
+Counts counts_of(const Snapshot& snapshot, const StatusView& settings) {
+  Counts counts;
+  counts.status = settings;
+  counts.status.uptime_ns = snapshot.elapsed_ns;
+  counts.status.drain_interval_ns = snapshot.drain_interval_ns;
+  counts.status.clock = snapshot.clock;
+  counts.status.lost = snapshot.lost;
+  counts.status.orphan_intervals = snapshot.orphan_intervals;
+  counts.status.programs = snapshot.programs;
+  counts.containment = snapshot.containment;
+  for (const CpuSnapshot& cpu : snapshot.cpus) {
+    counts.cpus.push_back({cpu.cpu, cpu.threshold_ns, cpu.observed_ns, cpu.iterations, cpu.blind_ns, cpu.steal_ns,
+                           cpu.steal_step_ns, cpu.smi_count});
+  }
+  return counts;
+}
+
+Counts counts_between(const Counts& from, const Counts& to) {
+  Counts between = to;
+  between.status.uptime_ns = since(from.status.uptime_ns, to.status.uptime_ns);
+  between.status.lost = lost_between(from.status.lost, to.status.lost);
+  between.status.orphan_intervals = since(from.status.orphan_intervals, to.status.orphan_intervals);
+  between.containment.eligible = since(from.containment.eligible, to.containment.eligible);
+  between.containment.contained = since(from.containment.contained, to.containment.contained);
+  between.status.clock.containment = between.containment.share();
+  for (std::size_t i = 0; i < between.cpus.size() && i < from.cpus.size(); ++i) {
+    // Counted from the start of the daemon, and known at its end only.
+    if (from.cpus[i].observed_ns != 0) between.cpus[i].smi_count.reset();
+    subtract(from.cpus[i], between.cpus[i]);
+  }
+  for (std::size_t i = 0; i < between.status.programs.size() && i < from.status.programs.size(); ++i) {
+    ProgramView& program = between.status.programs[i];
+    const ProgramView& before = from.status.programs[i];
+    program.missed = since(before.missed, program.missed);
+    program.runs = since(before.runs, program.runs);
+    program.run_ns = since(before.run_ns, program.run_ns);
+  }
+  return between;
+}
+
+std::string to_json(const Counts& counts) { return views::dump(counts_json(counts)); }
+
+Result<Counts> parse_counts(std::string_view json) { return views::parse_as<Counts>(json, "counts", read_counts); }
+
+std::string to_json(const Description& description) {
+  return views::dump(Json{{"schema", kSchema},
+                          {"start", description.start},
+                          {"boot_parameters", description.boot_parameters},
+                          {"processor", description.processor},
+                          {"base", counts_json(description.base)}});
+}
+
+Result<Description> parse_description(std::string_view json) {
+  return views::parse_as<Description>(json, "description", [](const Fields& fields, Description& description) {
+    views::expect_schema(fields, kSchema);
+    fields.read("start", description.start);
+    fields.read("boot_parameters", description.boot_parameters);
+    fields.read("processor", description.processor);
+    fields.object("base", [&](const Fields& inner) { read_counts(inner, description.base); });
+  });
+}
+
+void describe_machine(Description& description) {
+  if (auto parameters = read_file("/proc/cmdline")) {
+    description.boot_parameters = parameters.value().substr(0, parameters.value().find('\n'));
+  }
+  description.processor = processor_name();
+}
+
+}  // namespace noised

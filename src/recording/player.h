@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recording takes the place of the kernel and the loop: everything to the right of them runs from it.
+#pragma once
+
+#include <noised/result.h>
+#include <noised/types.h>
+#include <noised/views.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pipeline/report_builder.h"
+#include "pipeline/snapshot.h"
+#include "pipeline/watched_cpu.h"
+#include "recording/block.h"
+#include "recording/description.h"
+#include "recording/records.h"
+
+namespace noised {
+
+/// Is told what is played, in the order in which it was recorded. CPUs are told by their place in the description.
+class PlayerVisitor {
+ public:
+  PlayerVisitor() = default;
+  PlayerVisitor(const PlayerVisitor&) = delete;
+  PlayerVisitor& operator=(const PlayerVisitor&) = delete;
+  virtual ~PlayerVisitor() = default;
+
+  virtual void interval(std::size_t /*cpu*/, const Interval& /*interval*/) {}
+  /// `details` are what the record has (next_details()); both are valid during the call.
+  virtual void detour(std::size_t /*cpu*/, const Ledger& /*ledger*/, std::string_view /*details*/) {}
+};
+
+/// The records of a recording, without the file: one block after the other. Memory is that of the statistics.
+class Playback {
+ public:
+  /// From the text of the description's block.
+  static Result<std::unique_ptr<Playback>> begin(std::string_view description);
+
+  /// Plays one block of events. What is wrong with it, if anything: then nothing after it can be played.
+  std::optional<std::string> play(std::string_view block, PlayerVisitor* visitor);
+  /// Everything that was counted by what was played.
+  void fill(Snapshot& snapshot) const;
+
+  [[nodiscard]] const Description& description() const { return description_; }
+  [[nodiscard]] const SourceTable& sources() const { return sources_; }
+  /// The state of the daemon as of the last checkpoint, since the recording began.
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+  /// Number of the CPU at this place of the description.
+  [[nodiscard]] unsigned cpu_number(std::size_t place) const { return description_.base.cpus[place].cpu; }
+
+ private:
+  explicit Playback(Description description);
+  std::optional<std::string> play(const Record& record, PlayerVisitor* visitor);
+  std::optional<std::string> play_source(const Record& record);
+  std::optional<std::string> play_interval(const Record& record, PlayerVisitor* visitor);
+  std::optional<std::string> play_detour(const Record& record, PlayerVisitor* visitor);
+  std::optional<std::string> play_checkpoint(std::string_view text);
+  WatchedCpu& cpu(std::size_t place);
+
+  Description description_;
+  Counts counts_;
+  SourceTable sources_;
+  std::vector<SourceId> ids_;                      // by number in the recording
+  std::vector<std::unique_ptr<WatchedCpu>> cpus_;  // made when first played
+  std::uint64_t lost_intervals_ = 0;               // by the recorder, as the next
+  std::uint64_t lost_detours_ = 0;
+};
+
+/// A recording in a file.
+class Player {
+ public:
+  /// Fails where the file is no recording, or ends before it says of what.
+  static Result<Player> open(const std::string& path);
+
+  /// Plays the next block; false at the end.
+  bool step(PlayerVisitor* visitor = nullptr);
+  /// Where and why the recording ended too early; empty if it did not. Known at the end.
+  [[nodiscard]] const std::string& damage() const { return damage_; }
+  /// Share of the file that was played.
+  [[nodiscard]] double progress() const;
+
+  [[nodiscard]] const Playback& playback() const { return *playback_; }
+  /// The report, histograms and state of what was played; damage is told in `unsupported`.
+  [[nodiscard]] Report report() const;
+  [[nodiscard]] HistogramView histograms() const;
+  [[nodiscard]] StatusView status() const;
+
+ private:
+  Player(BlockReader reader, std::unique_ptr<Playback> playback);
+  [[nodiscard]] RunDescription run() const;
+
+  BlockReader reader_;
+  std::unique_ptr<Playback> playback_;
+  std::string damage_;
+};
+
+/// The detour with its names, as the daemon showed it.
+DetourView to_view(const Playback& playback, std::size_t cpu, const Ledger& ledger, std::string_view details);
+
+}  // namespace noised

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ring of blocks between two threads.
+#include "recording/recorder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/monotonic.h"
+#include "base/utc.h"
+
+namespace noised {
+namespace {
+
+// A block is given away when it is half full, so that a whole drain mostly fits in what is left, or once a second.
+constexpr std::size_t kFullEnough = Recorder::kBlockBytes / 2;
+constexpr std::uint64_t kOldEnoughNs = 1'000'000'000;
+// A reader that is still there takes a block within milliseconds.
+constexpr unsigned kLastWaits = 200;
+constexpr useconds_t kLastWaitUs = 10'000;
+
+}  // namespace
+
+Recorder::Recorder(const SourceTable& sources, StatusView settings, Description machine)
+    : sources_(sources), settings_(std::move(settings)), description_(std::move(machine)) {
+  snapshot_.detail = SnapshotDetail::counts;
+}
+
+bool Recorder::open() {
+  if (state_.load(std::memory_order_acquire) != State::idle) return false;
+  for (Slot& slot : slots_) {
+    if (slot.bytes == nullptr) slot.bytes = std::make_unique<char[]>(kBlockBytes);
+  }
+  taken_.store(sealed_.load(std::memory_order_acquire), std::memory_order_release);  // what nobody took the last time
+  state_.store(State::asked, std::memory_order_release);
+  return true;
+}
+
+std::optional<Recorder::Block> Recorder::front() const {
+  const std::uint64_t at = taken_.load(std::memory_order_relaxed);
+  if (at == sealed_.load(std::memory_order_acquire)) return std::nullopt;
+  const Slot& slot = slots_[at % kBlocks];
+  return Block{slot.kind, {slot.bytes.get(), slot.size}};
+}
+
+void Recorder::pop() { taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+
+void Recorder::close() {
+  State was = State::asked;
+  if (state_.compare_exchange_strong(was, State::idle)) return;
+  if (was == State::recording) state_.compare_exchange_strong(was, State::closing);
+}
+
+void Recorder::before_drain(Pipeline& pipeline) {
+  switch (state_.load(std::memory_order_acquire)) {
+    case State::asked:
+      start(pipeline);
+      break;
+    case State::closing:
+      pipeline.record_to(nullptr);
+      writing_ = false;
+      state_.store(State::idle, std::memory_order_release);
+      break;
+    default:
+      break;
+  }
+}
+
+void Recorder::start(Pipeline& pipeline) {
+  State was = State::asked;
+  if (!state_.compare_exchange_strong(was, State::recording)) return;  // closed before it began
+  sources_written_ = 0;
+  lost_intervals_ = lost_detours_ = 0;
+  describe(pipeline);
+  begin_part(pipeline);
+}
+
+void Recorder::describe(Pipeline& pipeline) {
+  pipeline.fill(snapshot_);
+  cpus_ = snapshot_.cpus.size();
+  description_.base = counts_of(snapshot_, settings_);
+  // Nothing was measured yet: then the recording is of the whole run.
+  const bool whole = std::all_of(snapshot_.cpus.begin(), snapshot_.cpus.end(),
+                                 [](const CpuSnapshot& cpu) { return cpu.observed_ns == 0; });
+  if (whole) {
+    for (CpuCounts& cpu : description_.base.cpus) cpu.iterations = cpu.blind_ns = cpu.steal_ns = 0;
+    description_.base.status.uptime_ns = 0;
+  } else {
+    description_.start = utc_now();
+  }
+  const std::string text = to_json(description_);
+  assert(text.size() <= kBlockBytes);  // 200 bytes a CPU
+  if (!begin_block()) return;
+  std::memcpy(slots_[sealed_.load(std::memory_order_relaxed) % kBlocks].bytes.get(), text.data(), text.size());
+  seal(BlockKind::description, text.size());
+}
+
+void Recorder::begin_part(Pipeline& pipeline) {
+  part_broken_ = false;
+  sealed_ns_ = monotonic_ns();
+  if (!have_room()) return;
+  writer_.part(lost_intervals_, lost_detours_);
+  lost_intervals_ = lost_detours_ = 0;
+  pipeline.record_to(this);
+}
+
+// The block after the sealed ones, if the reader has given it back.
+bool Recorder::begin_block() {
+  const std::uint64_t at = sealed_.load(std::memory_order_relaxed);
+  if (at - taken_.load(std::memory_order_acquire) >= kBlocks) return false;
+  writer_.begin({slots_[at % kBlocks].bytes.get(), kBlockBytes}, cpus_);
+  return writing_ = true;
+}
+
+void Recorder::seal(BlockKind kind, std::size_t size) {
+  const std::uint64_t at = sealed_.load(std::memory_order_relaxed);
+  slots_[at % kBlocks].kind = kind;
+  slots_[at % kBlocks].size = size;
+  writing_ = false;
+  sealed_.store(at + 1, std::memory_order_release);
+}
+
+// Room for a record with a text of so many bytes, in this block or the next.
+bool Recorder::have_room(std::size_t bytes) {
+  if (part_broken_) return false;
+  if (writing_ && writer_.left() < RecordWriter::kLongestRecord + bytes) seal(BlockKind::events, writer_.size());
+  if (!writing_ && !begin_block()) part_broken_ = true;
+  return !part_broken_;
+}
+
+void Recorder::write_sources() {
+  while (sources_written_ < sources_.size()) {
+    const Source& source = sources_.at(static_cast<SourceId>(sources_written_));
+    if (!have_room(source.name.size())) return;
+    writer_.source(source.kind, source.category, source.name);
+    ++sources_written_;
+  }
+}
+
+void Recorder::begins(std::size_t cpu, std::uint64_t first_ns) {
+  if (have_room()) writer_.begins(cpu, first_ns);
+}
+
+void Recorder::interval(std::size_t cpu, const Interval& interval) {
+  if (interval.source >= sources_written_) write_sources();
+  if (!have_room()) {
+    ++lost_intervals_;
+    return;
+  }
+  writer_.interval(cpu, interval);
+}
+
+void Recorder::waits(std::size_t cpu, const Interval& interval) {
+  if (interval.source >= sources_written_) write_sources();
+  if (have_room()) writer_.interval(cpu, interval, true);
+}
+
+void Recorder::detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) {
+  if (!have_room(2 * FeedDetour::kText)) {
+    ++lost_detours_;
+    return;
+  }
+  RecordedDetour recorded;
+  recorded.start_ns = ledger.detour.start_ns;
+  recorded.end_ns = ledger.detour.end_ns;
+  recorded.tolerance_ns = tolerance_ns;
+  recorded.overhead_ns = ledger.overhead_ns;
+  recorded.hypervisor_ns = ledger.hypervisor_ns;
+  recorded.hardware_ns = ledger.outside_ns - ledger.hypervisor_ns;
+  recorded.unexplained_ns = ledger.unexplained_ns;
+  recorded.in_doubt = ledger.detour.in_doubt;
+  std::array<EntryDetails, FeedDetour::kEntries> details;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < shown.size && shown.text_size != 0; ++i) {
+    const FeedDetour::Entry& entry = shown.entries[i];
+    if (entry.text_size == 0 && !entry.cut) continue;
+    details[count++] = {i, entry.cut, {shown.text.data() + entry.text_at, entry.text_size}};
+  }
+  writer_.detour(cpu, recorded, std::span(details).first(count));
+}
+
+void Recorder::gap(std::size_t cpu, GapKind kind, const Detour& gap) {
+  if (!have_room()) return;
+  writer_.gap(cpu, kind == GapKind::rested ? RecordTag::rested : RecordTag::moved, gap.start_ns, gap.end_ns);
+}
+
+// Not where it has no room in this block: it tells of what lies before it.
+void Recorder::write_checkpoint(const Snapshot& snapshot) {
+  const std::string text = to_json(counts_of(snapshot, settings_));
+  if (have_room(text.size())) writer_.checkpoint(text);
+}
+
+void Recorder::after_drain(Pipeline& pipeline) {
+  if (state_.load(std::memory_order_acquire) != State::recording) return;
+  if (part_broken_) {
+    if (begin_block()) begin_part(pipeline);
+    return;
+  }
+  if (writer_.size() < kFullEnough && monotonic_ns() - sealed_ns_ < kOldEnoughNs) return;
+  pipeline.fill(snapshot_);
+  write_checkpoint(snapshot_);
+  if (writing_) seal(BlockKind::events, writer_.size());
+  sealed_ns_ = monotonic_ns();
+}
+
+void Recorder::finish(const Snapshot& snapshot) {
+  if (state_.load(std::memory_order_acquire) == State::recording) {
+    // There is no hurry any more, but no reader may be left either.
+    for (unsigned waited = 0; part_broken_ && waited < kLastWaits; ++waited) {
+      usleep(kLastWaitUs);
+      if (!begin_block()) continue;
+      part_broken_ = false;
+      writer_.part(lost_intervals_, lost_detours_);
+    }
+    write_checkpoint(snapshot);
+    if (writing_) seal(BlockKind::events, writer_.size());
+    if (!part_broken_ && begin_block()) seal(BlockKind::end, 0);
+  }
+  state_.store(State::ended, std::memory_order_release);
+}
+
+}  // namespace noised

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps what flows through the pipeline in blocks, for one reader on another thread, who takes them away.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "pipeline/pipeline.h"
+#include "pipeline/sink.h"
+#include "recording/block.h"
+#include "recording/description.h"
+#include "recording/records.h"
+#include "trace/sources.h"
+
+namespace noised {
+
+/// The pipeline never waits for the reader. Where all blocks are full, what comes is counted but not kept, until there
+/// is room again: then a new part begins.
+class Recorder : public PipelineSink {
+ public:
+  /// 16 MB: more than a second of a million events a second.
+  static constexpr std::size_t kBlocks = 16;
+  static constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
+
+  /// `machine` is completed with `start` of the daemon and the counts. What is referred to outlives the recorder.
+  Recorder(const SourceTable& sources, StatusView settings, Description machine);
+
+  struct Block {
+    BlockKind kind = BlockKind::events;
+    std::string_view bytes;  ///< valid until pop()
+  };
+  /// Reader: recording begins with the next drain; false if somebody records already.
+  bool open();
+  /// Reader: the oldest block that is full, or nothing now.
+  [[nodiscard]] std::optional<Block> front() const;
+  /// Reader: gives the block of front() back.
+  void pop();
+  /// Reader: true if nothing comes after what front() shows.
+  [[nodiscard]] bool ended() const { return state_.load(std::memory_order_acquire) == State::ended; }
+  /// Reader: enough. Recording ends with the next drain.
+  void close();
+
+  /// Pipeline, before each drain: begins or ends recording if the reader wants it.
+  void before_drain(Pipeline& pipeline);
+  /// Pipeline, after each drain: gives the block away if it is full enough, or old enough.
+  void after_drain(Pipeline& pipeline);
+  /// Pipeline, after the last drain: gives away what is left, with these last counts.
+  void finish(const Snapshot& snapshot);
+
+  void begins(std::size_t cpu, std::uint64_t first_ns) override;
+  void interval(std::size_t cpu, const Interval& interval) override;
+  void waits(std::size_t cpu, const Interval& interval) override;
+  void detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) override;
+  void gap(std::size_t cpu, GapKind kind, const Detour& gap) override;
+
+ private:
+  enum class State : std::uint8_t { idle, asked, recording, closing, ended };
+  struct Slot {
+    BlockKind kind = BlockKind::events;
+    std::size_t size = 0;
+    std::unique_ptr<char[]> bytes;
+  };
+
+  void start(Pipeline& pipeline);
+  void describe(Pipeline& pipeline);
+  void begin_part(Pipeline& pipeline);
+  bool have_room(std::size_t bytes = 0);
+  bool begin_block();
+  void seal(BlockKind kind, std::size_t size);
+  void write_sources();
+  void write_checkpoint(const Snapshot& snapshot);
+
+  const SourceTable& sources_;
+  StatusView settings_;
+  Description description_;
+  std::atomic<State> state_{State::idle};
+  std::array<Slot, kBlocks> slots_;
+  alignas(64) std::atomic<std::uint64_t> sealed_{0};
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+
+  // The pipeline's.
+  RecordWriter writer_;
+  bool writing_ = false;      // the slot after the sealed ones is being written
+  bool part_broken_ = false;  // there was no room: nothing is kept until a new part begins
+  std::size_t cpus_ = 0;
+  std::size_t sources_written_ = 0;
+  std::uint64_t lost_intervals_ = 0;
+  std::uint64_t lost_detours_ = 0;
+  std::uint64_t sealed_ns_ = 0;  // when a block was last given away
+  Snapshot snapshot_;            // of counts, for checkpoints
+};
+
+}  // namespace noised

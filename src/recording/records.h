@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records in a block of events. Each block can be read by itself but for the names of sources, which come once.
+#pragma once
+
+#include <noised/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "recording/bytes.h"
+
+namespace noised {
+
+/// What a record is. The numbers are in files: new ones go to the end.
+enum class RecordTag : std::uint8_t {
+  source = 1,  ///< the next source: sources are numbered from 0 in the order of these
+  cpu,         ///< what follows is of this CPU, by its place in the description
+  interval,
+  detour,
+  moved,       ///< a gap in which the loop was not on its CPU, or stopped
+  rested,      ///< a gap in which it rested, as it was told to
+  begins,      ///< the loop observes from this time on
+  waits,       ///< an interval that ended before the recording (or its part) began, of a detour that is still going on
+  checkpoint,  ///< everything that was counted until here (checkpoint.h)
+  part,        ///< recording was interrupted: a new part begins; so much was not recorded
+  end_of_list
+};
+
+/// A detour, with the parts of it that lay outside its intervals, as the daemon divided them.
+struct RecordedDetour {
+  std::uint64_t start_ns = 0;
+  std::uint64_t end_ns = 0;
+  std::uint64_t tolerance_ns = 0;  ///< by which its intervals may stick out
+  std::uint64_t overhead_ns = 0;
+  std::uint64_t hypervisor_ns = 0;
+  std::uint64_t hardware_ns = 0;
+  std::uint64_t unexplained_ns = 0;
+  bool in_doubt = false;
+};
+
+/// The details of one entry of a detour's ledger: for each a DetailKey, a length, and so many bytes.
+struct EntryDetails {
+  std::size_t entry = 0;  ///< below 128
+  bool cut = false;       ///< some had no room
+  std::string_view text;
+};
+
+/// One record, whichever it is; only the fields of its tag mean something.
+struct Record {
+  RecordTag tag = RecordTag::source;
+  std::size_t cpu = 0;  ///< of interval, detour, moved, rested, begins, waits
+  Interval interval;    ///< without its kind, which is its source's, and its cause, which the details tell
+  RecordedDetour detour;
+  std::uint64_t start_ns = 0;  ///< moved, rested; begins
+  std::uint64_t end_ns = 0;
+  Kind kind = Kind::none;  ///< source, as the next
+  Category category = Category::unexplained;
+  std::string_view text;             ///< source: its name; detour: its details; checkpoint: all of it
+  std::uint64_t lost_intervals = 0;  ///< part, as the next
+  std::uint64_t lost_detours = 0;
+};
+
+/// Writes records into a block. About 10 ns an interval.
+class RecordWriter {
+ public:
+  /// What must be left() for any of the calls, but for its text.
+  static constexpr std::size_t kLongestRecord = 128;
+
+  /// Begins a block.
+  void begin(std::span<char> room, std::size_t cpus);
+
+  void source(Kind kind, Category category, std::string_view name);
+  void interval(std::size_t cpu, const Interval& interval, bool waits = false);
+  void detour(std::size_t cpu, const RecordedDetour& detour, std::span<const EntryDetails> details);
+  void gap(std::size_t cpu, RecordTag tag, std::uint64_t start_ns, std::uint64_t end_ns);
+  void begins(std::size_t cpu, std::uint64_t first_ns);
+  void checkpoint(std::string_view bytes);
+  void part(std::uint64_t lost_intervals, std::uint64_t lost_detours);
+
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+  [[nodiscard]] std::size_t left() const { return bytes_.left(); }
+
+ private:
+  void tag(RecordTag tag) { bytes_.byte(static_cast<std::uint8_t>(tag)); }
+  void tag(RecordTag tag, std::size_t cpu);
+  void time(std::uint64_t ns);
+
+  ByteWriter bytes_;
+  std::size_t cpu_ = 0;
+  std::vector<std::uint64_t> last_ns_;  // by CPU: what the next time is told from
+};
+
+/// Reads them.
+class RecordReader {
+ public:
+  /// `cpus`: how many the description has.
+  RecordReader(std::string_view block, std::size_t cpus) : bytes_(block), last_ns_(cpus, 0) {}
+
+  /// The next record; false at the end of the block, or where it makes no sense: good() tells. Texts are valid as long
+  /// as the block is. Times may be anything: they are checked by who uses them.
+  bool next(Record& record);
+  [[nodiscard]] bool good() const { return good_ && bytes_.good(); }
+
+ private:
+  bool select_cpu();
+  void read_interval(Record& record);
+  void read_detour(Record& record);
+  void read_source(Record& record);
+  std::uint64_t time();
+
+  ByteReader bytes_;
+  std::size_t cpu_ = 0;
+  std::vector<std::uint64_t> last_ns_;
+  bool good_ = true;
+};
+
+/// Takes the details of one entry after the other from a detour's text; false at its end, or where it makes no sense.
+bool next_details(ByteReader& from, EntryDetails& details);
+
+}  // namespace noised
