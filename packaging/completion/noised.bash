@@ -3,7 +3,7 @@
 _noised() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   case "$before" in
-    --config | --socket | --btf) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    --config | --socket | --btf | --record | --replay) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     --cpus) mapfile -t COMPREPLY < <(compgen -W "isolated nohz_full" -- "$word"); return ;;
     --policy) mapfile -t COMPREPLY < <(compgen -W "other fifo" -- "$word"); return ;;
     --report) mapfile -t COMPREPLY < <(compgen -W "text json" -- "$word"); return ;;

@@ -32,10 +32,17 @@ CLI::Validator number_from(Number least) {
   return CLI::Range(least, kMost).description("");  // the help does not repeat the range of a type
 }
 
+CLI::Validator not_empty() {
+  return CLI::Validator([](const std::string& path) { return std::string(path.empty() ? "the path is empty" : ""); },
+                        "");
+}
+
 void describe(CLI::App& app, Options& options, Times& times) {
   app.set_version_flag("--version", "noisectl " NOISED_VERSION);
   app.add_option("--socket", options.socket, "the daemon's socket")->capture_default_str();
-  app.add_option("--replay", options.replay, "show a recording in place of what a daemon measures")->type_name("FILE");
+  app.add_option("--replay", options.replay, "show a recording in place of what a daemon measures")
+      ->check(not_empty())
+      ->type_name("FILE");
   app.require_subcommand(1);
   app.fallthrough();
   const auto command = [&](const char* name, const char* help, Command which) {
@@ -66,7 +73,10 @@ void describe(CLI::App& app, Options& options, Times& times) {
   json(command("status", "the daemon's own state, and what it cannot see", Command::status));
 
   CLI::App* record = command("record", "keep everything that is measured from now on in a file", Command::record);
-  record->add_option("-o,--output", options.output, "the file to create")->required()->type_name("FILE");
+  record->add_option("-o,--output", options.output, "the file to create")
+      ->required()
+      ->check(not_empty())
+      ->type_name("FILE");
   record->add_option("--duration", times.duration, "end after this time")->type_name("TIME");
   record->add_option("--size", times.size, "end when the file is as large, such as 100MiB")->type_name("SIZE");
 
@@ -111,7 +121,7 @@ Status check_socket(const std::string& path) {
 }
 
 Status check_replay(const Options& options) {
-  if (options.replay.empty()) return success();
+  if (options.replay.empty()) return success();  // --replay "" does not parse
   switch (options.command) {
     case Command::report:
     case Command::detours:

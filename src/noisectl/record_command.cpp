@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "base/monotonic.h"
 #include "noisectl/http_client.h"
@@ -31,6 +32,7 @@ class RecordingWriter {
       daemon_ended_ = true;
       return false;
     }
+    empty_ = false;
     if (status_) status_ = file_.add(kind, bytes);
     const std::uint64_t now_ns = monotonic_ns();
     show(now_ns);
@@ -41,7 +43,7 @@ class RecordingWriter {
   }
 
   [[nodiscard]] bool daemon_ended() const { return daemon_ended_; }
-  [[nodiscard]] bool failed() const { return !status_; }
+  [[nodiscard]] bool empty() const { return empty_; }
 
   Status finish() {
     if (!status_) return status_;
@@ -72,6 +74,7 @@ class RecordingWriter {
   std::uint64_t shown_ns_ = 0;
   bool full_ = false;
   bool daemon_ended_ = false;
+  bool empty_ = true;
 };
 
 }  // namespace
@@ -97,13 +100,15 @@ Status run_record(const Options& options) {
       client.value().stream_bytes("/v1/recording", std::chrono::seconds{0}, stop.fd(), [&](std::string_view piece) {
         return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
       });
-  if (!end) {
-    if (!options.output.starts_with("/dev/")) (void)::unlink(options.output.c_str());
-    return end.error();
+  const bool cut = !end || (end.value() == StreamEnd::finished && !writer.daemon_ended());
+  if (!cut) return writer.finish();
+  if (!writer.empty()) {
+    return failure(end ? "daemon at " + options.socket + " went away" : end.error().what,
+                   options.output + " has what came until then");
   }
-  const bool cut = end.value() == StreamEnd::finished && !writer.daemon_ended();
-  if (cut) return failure("daemon at " + options.socket + " went away", options.output + " has what came until then");
-  return writer.finish();
+  // Refused: there is nothing to keep. What is no file of ours is not removed.
+  if (std::filesystem::is_regular_file(options.output)) (void)::unlink(options.output.c_str());
+  return end ? failure("daemon at " + options.socket + " went away") : end.error();
 }
 
 }  // namespace noised::client

@@ -32,7 +32,7 @@ struct PipelineOptions {
 
 /// Runs on one thread, on housekeeping CPUs. Once every source and every combination was seen, a drain does not
 /// allocate; it makes a system call per BPF program that can miss runs, and two a second (steal time).
-class Pipeline {
+class Pipeline : public Recordable {
  public:
   /// `clock` has at least two samples. All of them outlive the pipeline.
   Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, ClockMap& clock, SourceTable& sources,
@@ -47,10 +47,8 @@ class Pipeline {
   /// What the drain interval is meant to be, for snapshots.
   void set_drain_interval(std::uint64_t ns) { drain_interval_ns_ = ns; }
 
-  void fill(Snapshot& snapshot) const;
-  /// From the next drain on, everything is told to this sink too (nullptr: to none); at once, what it has to know of
-  /// the drains before.
-  void record_to(PipelineSink* sink);
+  void fill(Snapshot& snapshot) const override;
+  void record_to(PipelineSink* sink) override;
   [[nodiscard]] DetourFeed& feed() { return feed_; }
   [[nodiscard]] SnapshotExchange& snapshots() { return snapshots_; }
 

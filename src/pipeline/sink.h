@@ -9,6 +9,7 @@
 
 #include "attribution/ledger.h"
 #include "pipeline/detour_feed.h"
+#include "pipeline/snapshot.h"
 #include "probe/detour_ring.h"
 
 namespace noised {
@@ -31,6 +32,21 @@ class PipelineSink {
   virtual void detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) = 0;
   /// The next gap that was not observed (moved: also where the loop was stopped).
   virtual void gap(std::size_t cpu, GapKind kind, const Detour& gap) = 0;
+};
+
+/// What can be recorded: the pipeline, or what takes its place in tests.
+class Recordable {
+ public:
+  Recordable() = default;
+  Recordable(const Recordable&) = delete;
+  Recordable& operator=(const Recordable&) = delete;
+  virtual ~Recordable() = default;
+
+  /// Copies as much as the snapshot wants of what was counted.
+  virtual void fill(Snapshot& snapshot) const = 0;
+  /// From the next drain on, everything is told to this sink too (nullptr: to none); at once, what it has to know of
+  /// the drains before.
+  virtual void record_to(PipelineSink* sink) = 0;
 };
 
 }  // namespace noised

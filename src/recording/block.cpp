@@ -98,6 +98,10 @@ BlockReader::BlockReader(Descriptor file, std::string name, std::uint64_t size)
 Result<BlockReader> BlockReader::open(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return file_error("open", path);
+  return begin(std::move(file), path);
+}
+
+Result<BlockReader> BlockReader::begin(Descriptor file, const std::string& path) {
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return file_error("stat", path);
   if (S_ISDIR(status.st_mode)) return failure(path + " is a directory", "give a file that noisectl record wrote");

@@ -67,6 +67,8 @@ class BlockReader {
 
   /// Fails where the file cannot be opened, or is no recording of this version.
   static Result<BlockReader> open(const std::string& path);
+  /// The same for a file that is open; `name` is for errors.
+  static Result<BlockReader> begin(Descriptor file, const std::string& name);
 
   /// The next block; nothing at the end of the recording, which is where damage() tells. Each byte of a block was
   /// checked: a wrong one passes once in 2^64.

@@ -13,8 +13,7 @@
 namespace noised {
 namespace {
 
-// A block is given away when it is half full, so that a whole drain mostly fits in what is left, or once a second.
-constexpr std::size_t kFullEnough = Recorder::kBlockBytes / 2;
+// A reader sees what happened after a second at most.
 constexpr std::uint64_t kOldEnoughNs = 1'000'000'000;
 // A reader that is still there takes a block within milliseconds.
 constexpr unsigned kLastWaits = 200;
@@ -22,8 +21,8 @@ constexpr useconds_t kLastWaitUs = 10'000;
 
 }  // namespace
 
-Recorder::Recorder(const SourceTable& sources, StatusView settings, Description machine)
-    : sources_(sources), settings_(std::move(settings)), description_(std::move(machine)) {
+Recorder::Recorder(const SourceTable& sources, StatusView settings, Description machine, std::size_t full_enough)
+    : sources_(sources), settings_(std::move(settings)), description_(std::move(machine)), full_enough_(full_enough) {
   snapshot_.detail = SnapshotDetail::counts;
 }
 
@@ -52,7 +51,7 @@ void Recorder::close() {
   if (was == State::recording) state_.compare_exchange_strong(was, State::closing);
 }
 
-void Recorder::before_drain(Pipeline& pipeline) {
+void Recorder::before_drain(Recordable& pipeline) {
   switch (state_.load(std::memory_order_acquire)) {
     case State::asked:
       start(pipeline);
@@ -67,7 +66,7 @@ void Recorder::before_drain(Pipeline& pipeline) {
   }
 }
 
-void Recorder::start(Pipeline& pipeline) {
+void Recorder::start(Recordable& pipeline) {
   State was = State::asked;
   if (!state_.compare_exchange_strong(was, State::recording)) return;  // closed before it began
   sources_written_ = 0;
@@ -76,7 +75,7 @@ void Recorder::start(Pipeline& pipeline) {
   begin_part(pipeline);
 }
 
-void Recorder::describe(Pipeline& pipeline) {
+void Recorder::describe(Recordable& pipeline) {
   pipeline.fill(snapshot_);
   cpus_ = snapshot_.cpus.size();
   description_.base = counts_of(snapshot_, settings_);
@@ -96,7 +95,7 @@ void Recorder::describe(Pipeline& pipeline) {
   seal(BlockKind::description, text.size());
 }
 
-void Recorder::begin_part(Pipeline& pipeline) {
+void Recorder::begin_part(Recordable& pipeline) {
   part_broken_ = false;
   sealed_ns_ = monotonic_ns();
   if (!have_room()) return;
@@ -191,13 +190,13 @@ void Recorder::write_checkpoint(const Snapshot& snapshot) {
   if (have_room(text.size())) writer_.checkpoint(text);
 }
 
-void Recorder::after_drain(Pipeline& pipeline) {
+void Recorder::after_drain(Recordable& pipeline) {
   if (state_.load(std::memory_order_acquire) != State::recording) return;
   if (part_broken_) {
     if (begin_block()) begin_part(pipeline);
     return;
   }
-  if (writer_.size() < kFullEnough && monotonic_ns() - sealed_ns_ < kOldEnoughNs) return;
+  if (writer_.size() < full_enough_ && monotonic_ns() - sealed_ns_ < kOldEnoughNs) return;
   pipeline.fill(snapshot_);
   write_checkpoint(snapshot_);
   if (writing_) seal(BlockKind::events, writer_.size());

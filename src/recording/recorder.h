@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "pipeline/pipeline.h"
 #include "pipeline/sink.h"
 #include "recording/block.h"
 #include "recording/description.h"
@@ -28,7 +27,9 @@ class Recorder : public PipelineSink {
   static constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
 
   /// `machine` is completed with `start` of the daemon and the counts. What is referred to outlives the recorder.
-  Recorder(const SourceTable& sources, StatusView settings, Description machine);
+  /// A block is given away when `full_enough` bytes are in it: half of it, so that a whole drain mostly fits in the rest.
+  Recorder(const SourceTable& sources, StatusView settings, Description machine,
+           std::size_t full_enough = kBlockBytes / 2);
 
   struct Block {
     BlockKind kind = BlockKind::events;
@@ -46,9 +47,9 @@ class Recorder : public PipelineSink {
   void close();
 
   /// Pipeline, before each drain: begins or ends recording if the reader wants it.
-  void before_drain(Pipeline& pipeline);
+  void before_drain(Recordable& pipeline);
   /// Pipeline, after each drain: gives the block away if it is full enough, or old enough.
-  void after_drain(Pipeline& pipeline);
+  void after_drain(Recordable& pipeline);
   /// Pipeline, after the last drain: gives away what is left, with these last counts.
   void finish(const Snapshot& snapshot);
 
@@ -66,9 +67,9 @@ class Recorder : public PipelineSink {
     std::unique_ptr<char[]> bytes;
   };
 
-  void start(Pipeline& pipeline);
-  void describe(Pipeline& pipeline);
-  void begin_part(Pipeline& pipeline);
+  void start(Recordable& pipeline);
+  void describe(Recordable& pipeline);
+  void begin_part(Recordable& pipeline);
   bool have_room(std::size_t bytes = 0);
   bool begin_block();
   void seal(BlockKind kind, std::size_t size);
@@ -78,6 +79,7 @@ class Recorder : public PipelineSink {
   const SourceTable& sources_;
   StatusView settings_;
   Description description_;
+  std::size_t full_enough_;
   std::atomic<State> state_{State::idle};
   std::array<Slot, kBlocks> slots_;
   alignas(64) std::atomic<std::uint64_t> sealed_{0};

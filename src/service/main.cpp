@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "recording/player.h"
 #include "service/daemon.h"
 #include "service/low_noise.h"
 #include "service/ticker.h"
@@ -25,6 +26,21 @@ int print(const std::string& text) {
                               "check where it leads: a full disk, or a reader that has gone"));
 }
 
+int print_report(const noised::Report& report, std::optional<noised::ReportFormat> format) {
+  const bool json = format == noised::ReportFormat::json;
+  return print(json ? noised::views::to_json(report) + "\n" : noised::views::to_text(report));
+}
+
+int replay(const noised::Options& options) {
+  auto player = noised::Player::open(options.replay);
+  if (!player) return fail(player.error());
+  while (player.value().step()) {
+  }
+  const int printed = print_report(player.value().report(), options.report);
+  if (player.value().damage().empty()) return printed;
+  return fail(noised::failure(player.value().damage(), "everything before that was shown"));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -32,6 +48,7 @@ int main(int argc, char** argv) {
   const auto options = noised::parse_options(argc, argv);
   if (!options) return fail(options.error());
   if (options.value().output) return print(*options.value().output);
+  if (!options.value().replay.empty()) return replay(options.value());
   noised::Log log(options.value().config.log_level);
   noised::block_stop_signals();
 
@@ -41,7 +58,5 @@ int main(int argc, char** argv) {
   const noised::Result<noised::Report> report = daemon.value()->finish();
   daemon.value().reset();
   if (!report) return fail(report.error());
-  if (!options.value().report) return 0;
-  const bool json = *options.value().report == noised::ReportFormat::json;
-  return print(json ? noised::views::to_json(report.value()) + "\n" : noised::views::to_text(report.value()));
+  return options.value().report ? print_report(report.value(), options.value().report) : 0;
 }

@@ -50,6 +50,7 @@ struct Written {
   std::optional<std::string> duration;
   std::optional<std::string> report;
   std::optional<std::string> record;
+  std::optional<std::string> replay;
 };
 
 void declare(CLI::App& app, Written& written) {
@@ -64,7 +65,8 @@ void declare(CLI::App& app, Written& written) {
   app.add_flag("--force-ringbuf", written.force_ringbuf,
                "run on a PREEMPT_RT kernel whose ring buffers may be unsafe (CVE-2024-50138)");
   app.add_option("--duration", written.duration, "measure for this long, then exit, such as 10s")->type_name("TIME");
-  app.add_option("--report", written.report, "with --duration: print the report on standard output")
+  app.add_option("--replay", written.replay, "print the report of a recording, and exit")->type_name("FILE");
+  app.add_option("--report", written.report, "with --duration or --replay: print the report on standard output")
       ->type_name("text|json");
   app.add_option("--record", written.record, "with --duration: record all of it to a new file")->type_name("FILE");
   app.add_flag("--version", written.version, "print the version and exit");
@@ -99,7 +101,18 @@ Status apply_overrides(const Written& written, Config& config) {
   return success();
 }
 
+Status apply_replay(const Written& written, Options& options) {
+  if (!written.replay) return success();
+  if (written.replay->empty()) return usage_error("--replay: the path is empty", "give a recording");
+  if (written.duration || written.record) {
+    return usage_error("--replay: nothing is measured while a recording is shown", "leave out --duration and --record");
+  }
+  options.replay = *written.replay;
+  return success();
+}
+
 Status apply_run(const Written& written, Options& options) {
+  if (Status applied = apply_replay(written, options); !applied) return applied;
   if (written.duration) {
     const auto duration = parse_time(*written.duration);
     if (!duration) return usage_error("--duration: " + duration.error().what, duration.error().remedy);
@@ -111,7 +124,7 @@ Status apply_run(const Written& written, Options& options) {
     if (*written.report != "text" && *written.report != "json") {
       return usage_error("--report: unknown format " + in_quotes(*written.report), "write text or json");
     }
-    if (!options.duration_ns) {
+    if (!options.duration_ns && options.replay.empty()) {
       return usage_error("--report: needs --duration", "say how long to measure, such as --duration 10s");
     }
     options.report = *written.report == "json" ? ReportFormat::json : ReportFormat::text;
@@ -137,7 +150,10 @@ bool is_given(const Written& written, std::string_view flag) {
 
 Result<Options> resolve(const Written& written, const std::string& default_config) {
   Options options;
-  if (auto read = read_file_settings(written, default_config, options); !read) return read.error();
+  // A recording is shown anywhere, to anybody: what this machine would measure does not matter.
+  if (!written.replay || written.config) {
+    if (auto read = read_file_settings(written, default_config, options); !read) return read.error();
+  }
   if (auto applied = apply_overrides(written, options.config); !applied) return applied.error();
   if (auto good = check_together(options.config); !good) return good.error();
   if (auto applied = apply_run(written, options); !applied) return applied.error();

@@ -19,8 +19,9 @@ struct Options {
   Config config;                             ///< defaults, then the file, then flags
   std::string config_file;                   ///< the file that was read; empty: built-in defaults
   std::optional<std::uint64_t> duration_ns;  ///< measure once for this long; never 0
-  std::optional<ReportFormat> report;        ///< only together with duration_ns
+  std::optional<ReportFormat> report;        ///< only together with duration_ns or replay
   std::string record;                        ///< record all of it to this new file; empty: do not
+  std::string replay;                        ///< print the report of this recording and exit; empty: measure
   bool force_ringbuf = false;                ///< despite check_ringbuf (trace/ringbuf_safety.h)
   std::optional<std::string> btf;            ///< BTF file to use for the running kernel's
   std::optional<std::string> output;         ///< print this on standard output and exit 0: nothing else is asked for

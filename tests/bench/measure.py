@@ -193,6 +193,17 @@ class Bench:
               f"  the pipeline copies its statistics for one in at most {scraped['longest_fill_ns'] / 1e6:.2f} ms\n")
         return {"scrape": {key: scraped[key] for key in ("p99_ns", "bytes", "series")}}
 
+    # -- replay
+
+    def replay(self):
+        played = json.loads(output_of("taskset", "-c", self.cpu, self.program("bench_replay")))
+        print(f"replay: {played['intervals']} recorded intervals on one core, {played['bytes_per_interval']:.1f} bytes each "
+              f"in the file\n"
+              f"  intervals per second   {played['intervals_per_second']:12.0f} (aim: 5000000)\n"
+              f"  resident memory        {played['long_resident_bytes'] / 2**20:12.1f} MiB; of a recording a sixteenth as "
+              f"long {played['short_resident_bytes'] / 2**20:.1f} MiB\n")
+        return {"replay": {key: played[key] for key in ("intervals_per_second", "bytes_per_interval")}}
+
 
 def watched_key(program, kind):
     """The report's count of intervals that tells how often a program ran on the watched CPU."""
@@ -218,13 +229,14 @@ def cpu_time_ns(pid):
 def main():
     build, *arguments = sys.argv[1:]
     as_json = "--json" in arguments
-    names = [name for name in arguments if name != "--json"] or ["loop", "bpf", "pipeline", "daemon", "scrape", "observer"]
+    every = ["loop", "bpf", "pipeline", "daemon", "scrape", "replay", "observer"]
+    names = [name for name in arguments if name != "--json"] or every
     exit_on_signals()
     result = {}
     tables = sys.stdout
     with tempfile.TemporaryDirectory(prefix="noised-bench-") as directory:
         bench = Bench(build, directory)
-        run = {"loop": bench.loop, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone, "scrape": bench.scrape,
+        run = {"loop": bench.loop, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone, "scrape": bench.scrape, "replay": bench.replay,
                "observer": lambda: observer(build, bench.cpu, directory)}
         sys.stdout = sys.stderr if as_json else tables
         for name in dict.fromkeys(names):

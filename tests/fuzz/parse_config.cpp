@@ -42,13 +42,19 @@ const char* name_of(LogLevel level) {
 }
 
 std::string written(const Config& config) {
-  return fmt::format(
-      "[probe]\ncpus = {}\nthreshold = \"{}ns\"\npolicy = \"{}\"\npriority = {}\n"
+  std::string text = fmt::format(
+      "[probe]\ncpus = {}\nthreshold = \"{}ns\"\npolicy = \"{}\"\npriority = {}\nduty_cycle = \"{}%\"\n"
       "[trace]\nbuffer_size = \"{}\"\ndrain_interval = \"{}ns\"\n"
-      "[service]\nsocket = {}\nhousekeeping_cpus = {}\n[log]\nlevel = \"{}\"\n",
+      "[service]\nsocket = {}\nsocket_group = {}\nlisten = {}\nhousekeeping_cpus = {}\nseries_cap = {}\n"
+      "[log]\nlevel = \"{}\"\n[categories]\n",
       quoted(config.cpus), config.threshold_ns, config.policy == Policy::fifo ? "fifo" : "other", config.priority,
-      config.buffer_bytes, config.drain_interval_ns, quoted(config.socket), quoted(config.housekeeping_cpus),
+      config.duty_percent, config.buffer_bytes, config.drain_interval_ns, quoted(config.socket),
+      quoted(config.socket_group), quoted(config.listen), quoted(config.housekeeping_cpus), config.series_cap,
       name_of(config.log_level));
+  for (const auto& [source, category] : config.categories) {
+    text += fmt::format("{} = \"{}\"\n", quoted(source), to_string(category));
+  }
+  return text;
 }
 
 void check_place(const Error& error) {

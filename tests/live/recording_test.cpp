@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Real measurements, recorded and played again by the real programs.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../unit/base_temporary_directory.h"
+#include "command.h"
+#include "daemon.h"
+#include "measurement.h"
+#include "quiet_cpu.h"
+#include "report_checks.h"
+#include "views/views.h"
+
+using namespace noised;
+using namespace noised::live;
+using noised::test::TemporaryDirectory;
+
+namespace {
+
+constexpr uid_t kNobody = 65534;
+
+std::vector<DetourView> detours_of(const std::string& lines) {
+  std::vector<DetourView> detours;
+  for (const std::string& line : lines_of(lines)) {
+    if (const auto detour = views::parse_detour(line)) detours.push_back(detour.value());
+  }
+  return detours;
+}
+
+}  // namespace
+
+TEST_CASE("recording: a whole run, played by anybody, gives the report that it gave itself") {
+  const TemporaryDirectory directory;
+  const unsigned cpu = probed_cpu();
+  const QuietCpu quiet(cpu);
+  const std::string file = directory.path("run");
+  const Outcome live = run({NOISED_BINARY, "--cpus", std::to_string(cpu), "--duration", "3s", "--report", "json",
+                            "--record", file, "--socket", directory.path("socket"), "--log-level", "error"});
+  INFO(live.err);
+  REQUIRE(live.exit_code == 0);
+  std::filesystem::permissions(directory.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(file, std::filesystem::perms(0644));
+  CommandOptions nobody;
+  nobody.user = kNobody;
+  const Outcome played = run({NOISECTL_BINARY, "--replay", file, "report", "--json"}, nobody);
+  INFO(played.err);
+  REQUIRE(played.exit_code == 0);
+  CHECK(played.out == live.out);
+  CHECK(run({NOISED_BINARY, "--replay", file, "--report", "json"}, nobody).out == live.out);
+  const auto report = views::parse_report(played.out);
+  REQUIRE(report);
+  CHECK(report.value().cpus.at(0).detours > 0);
+  CHECK(detours_of(run({NOISECTL_BINARY, "--replay", file, "detours", "--json"}).out).size() ==
+        report.value().cpus.at(0).detours);
+  for (const char* const command : {"report", "histogram", "status", "detours"}) {
+    INFO(command);
+    CHECK(run({NOISECTL_BINARY, "--replay", file, command}, nobody).exit_code == 0);
+  }
+}
+
+TEST_CASE("recording: what a client records of a running daemon is what others were shown") {
+  const Daemon daemon;
+  const TemporaryDirectory directory;
+  const std::string file = directory.path("part");
+  Background follower(daemon.command({"detours", "--follow", "--json"}));
+  const Background noise({NOISE_BINARY, "wake", "--cpu", std::to_string(daemon.cpu()), "--duration", "10s"});
+  REQUIRE(eventually([&] { return !follower.out().empty(); }));
+  Background recorder(daemon.command({"record", "-o", file, "--duration", "3s"}));
+  REQUIRE(eventually([&] { return std::filesystem::exists(file); }));
+  const Outcome second = run(daemon.command({"record", "-o", directory.path("second")}));
+  CHECK(second.exit_code == 1);
+  CHECK(second.err.find("somebody else is recording") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(directory.path("second")));
+  const Outcome recorded = recorder.wait();
+  INFO(recorded.err);
+  REQUIRE(recorded.exit_code == 0);
+  const Outcome again = run(daemon.command({"record", "-o", file}));
+  CHECK(again.exit_code == 2);
+  CHECK(again.err.find("exists") != std::string::npos);
+  follower.signal(SIGINT);
+  std::map<std::uint64_t, std::string> shown;
+  for (const DetourView& detour : detours_of(follower.wait().out)) shown[detour.start_ns] = views::to_json(detour);
+
+  const Outcome played = run({NOISECTL_BINARY, "--replay", file, "detours", "--json"});
+  INFO(played.err);
+  REQUIRE(played.exit_code == 0);
+  const std::vector<DetourView> detours = detours_of(played.out);
+  REQUIRE(detours.size() > 100);
+  std::size_t different = 0;
+  for (const DetourView& detour : detours) {
+    const auto found = shown.find(detour.start_ns);
+    if (found == shown.end() || found->second != views::to_json(detour)) ++different;
+  }
+  INFO(different << " of " << detours.size());
+  CHECK(different == 0);
+  const auto report = views::parse_report(run({NOISECTL_BINARY, "--replay", file, "report", "--json"}).out);
+  REQUIRE(report);
+  CHECK(report.value().cpus.at(0).detours == detours.size());
+  CHECK(report.value().elapsed_ns > 2'000'000'000);
+}
+
+TEST_CASE("recording: a daemon that is killed leaves what it had told, and both say so") {
+  Daemon daemon;
+  const TemporaryDirectory directory;
+  const std::string file = directory.path("cut");
+  Background recorder(daemon.command({"record", "-o", file}));
+  REQUIRE(eventually([&] { return std::filesystem::exists(file) && std::filesystem::file_size(file) > 3'000; }));
+  daemon.process().signal(SIGKILL);
+  const Outcome recorded = recorder.wait();
+  CHECK(recorded.exit_code == 1);
+  CHECK(recorded.err.find("went away") != std::string::npos);
+  const Outcome played = run({NOISECTL_BINARY, "--replay", file, "report", "--json"});
+  CHECK(played.exit_code == 1);
+  CHECK(played.err.find("the recording was not finished") != std::string::npos);
+  CHECK(played.out.find("the rest of the recording: ") != std::string::npos);
+  CHECK(views::parse_report(played.out).ok());
+}
+
+TEST_CASE("recording: a daemon that ends finishes the recording of its client") {
+  Daemon daemon;
+  const TemporaryDirectory directory;
+  const std::string file = directory.path("ended");
+  Background recorder(daemon.command({"record", "-o", file}));
+  REQUIRE(eventually([&] { return std::filesystem::exists(file) && std::filesystem::file_size(file) > 1'000; }));
+  daemon.process().signal(SIGTERM);
+  const Outcome recorded = recorder.wait();
+  INFO(recorded.err);
+  CHECK(recorded.exit_code == 0);
+  CHECK(run({NOISECTL_BINARY, "--replay", file, "report"}).exit_code == 0);
+  CHECK(daemon.process().wait().exit_code == 0);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is played from a recording is what was measured.
+#include <catch2/catch_test_macros.hpp>
+
+#include "noisectl/record_command.h"
+#include "pipeline/losses.h"
+#include "recording_scene.h"
+
+using namespace noised;
+using namespace noised::test;
+
+namespace {
+
+constexpr std::size_t kSmallBlock = 4096;
+
+std::vector<std::string> tail(const std::vector<std::string>& texts, std::size_t from) {
+  return {texts.begin() + static_cast<std::ptrdiff_t>(from), texts.end()};
+}
+
+}  // namespace
+
+TEST_CASE("a recording of a whole run gives its report and its detours, to the nanosecond", "[recording]") {
+  const TemporaryDirectory directory;
+  RecordedRun run;
+  Recorder recorder(run.sources, run.status, run.description, kSmallBlock);
+  auto file = create_recording(directory.path("run"));
+  REQUIRE(file);
+  REQUIRE(recorder.open());
+  for (int i = 0; i < 200; ++i) {
+    run.drain(&recorder, 10);
+    write_blocks(recorder, file.value());
+  }
+  finish(run, recorder);
+  write_blocks(recorder, file.value());
+
+  auto player = Player::open(directory.path("run"));
+  REQUIRE(player);
+  DetourTexts played(player.value().playback());
+  while (player.value().step(&played)) {
+  }
+  CHECK(player.value().damage().empty());
+  CHECK(player.value().progress() == 1);
+  CHECK(views::to_json(player.value().report()) == views::to_json(run.report()));
+  CHECK(played.texts == run.detours);
+  CHECK(played.intervals == run.intervals);
+  CHECK(run.detours.size() > 3'500);
+}
+
+TEST_CASE("a recording that begins in the middle has every detour since, as it was shown", "[recording]") {
+  const TemporaryDirectory directory;
+  RecordedRun run;
+  Recorder recorder(run.sources, run.status, run.description, kSmallBlock);
+  for (int i = 0; i < 100; ++i) run.drain(&recorder, 10);
+  const std::size_t before = run.detours.size();
+  const Report report_before = run.report();
+  auto file = create_recording(directory.path("run"));
+  REQUIRE(file);
+  REQUIRE(recorder.open());
+  for (int i = 0; i < 100; ++i) {
+    run.drain(&recorder, 10);
+    write_blocks(recorder, file.value());
+  }
+  finish(run, recorder);
+  write_blocks(recorder, file.value());
+
+  auto player = Player::open(directory.path("run"));
+  REQUIRE(player);
+  DetourTexts played(player.value().playback());
+  while (player.value().step(&played)) {
+  }
+  CHECK(player.value().damage().empty());
+  CHECK(played.texts == tail(run.detours, before));
+  const Report report = player.value().report();
+  const Report all = run.report();
+  CHECK(report.elapsed_ns == all.elapsed_ns - report_before.elapsed_ns);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(report.cpus.at(i).detour_ns == all.cpus.at(i).detour_ns - report_before.cpus.at(i).detour_ns);
+    CHECK(report.cpus.at(i).explained_ns == all.cpus.at(i).explained_ns - report_before.cpus.at(i).explained_ns);
+    CHECK(report.cpus.at(i).hypervisor_ns == all.cpus.at(i).hypervisor_ns - report_before.cpus.at(i).hypervisor_ns);
+    CHECK(report.cpus.at(i).observed_ns == all.cpus.at(i).observed_ns - report_before.cpus.at(i).observed_ns);
+  }
+}
+
+TEST_CASE("a reader that is too slow costs what it did not take, and that is counted", "[recording]") {
+  const TemporaryDirectory directory;
+  RecordedRun run;
+  Recorder recorder(run.sources, run.status, run.description, kSmallBlock);
+  auto file = create_recording(directory.path("run"));
+  REQUIRE(file);
+  REQUIRE(recorder.open());
+  for (int i = 0; i < 40; ++i) {
+    run.drain(&recorder, 100);
+    if (i == 20) write_blocks(recorder, file.value());
+  }
+  write_blocks(recorder, file.value());
+  run.drain(&recorder, 1);
+  finish(run, recorder);
+  write_blocks(recorder, file.value());
+
+  auto player = Player::open(directory.path("run"));
+  REQUIRE(player);
+  DetourTexts played(player.value().playback());
+  while (player.value().step(&played)) {
+  }
+  CHECK(player.value().damage().empty());
+  const Report report = player.value().report();
+  CHECK(report.lost.detours > 0);
+  CHECK(report.lost.events > 0);
+  CHECK(played.texts.size() + report.lost.detours == run.detours.size());
+  CHECK(played.intervals + report.lost.events == run.intervals);
+  REQUIRE(!report.lost.by.empty());
+  CHECK(report.lost.by.back().reason == "recording_full");
+  // Nothing of a part explains what is in another.
+  std::size_t at = 0;
+  for (const std::string& text : played.texts) {
+    while (at < run.detours.size() && run.detours[at] != text) ++at;
+  }
+  CHECK(at < run.detours.size());
+}
+
+TEST_CASE("one reader at a time records, and another can when it has gone", "[recording]") {
+  RecordedRun run;
+  Recorder recorder(run.sources, run.status, run.description, kSmallBlock);
+  REQUIRE(recorder.open());
+  CHECK_FALSE(recorder.open());
+  recorder.close();
+  REQUIRE(recorder.open());
+  run.drain(&recorder, 100);
+  recorder.close();
+  CHECK_FALSE(recorder.open());  // until the pipeline has seen it
+  run.drain(&recorder, 1);
+  REQUIRE(recorder.open());
+  CHECK_FALSE(recorder.front());  // what the first did not take is not the second's
+  run.drain(&recorder, 1);
+  REQUIRE(recorder.front());
+  CHECK(recorder.front()->kind == BlockKind::description);
+}
+
+TEST_CASE("blocks come out of a stream whatever its pieces", "[recording]") {
+  std::string stream;
+  const auto append = [&](std::uint32_t kind, const std::string& bytes) {
+    const std::array<std::uint32_t, 2> head = {static_cast<std::uint32_t>(bytes.size()), kind};
+    stream.append(reinterpret_cast<const char*>(head.data()), sizeof(head)).append(bytes);
+  };
+  append(1, "description");
+  append(2, "");
+  append(2, std::string(1'000, 'x'));
+  append(3, "");
+  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{100}, stream.size()}) {
+    client::BlockSplitter blocks;
+    std::string seen;
+    bool more = true;
+    for (std::size_t at = 0; at < stream.size(); at += piece) {
+      more = blocks.feed(std::string_view(stream).substr(at, piece), [&](BlockKind kind, std::string_view bytes) {
+        seen += std::to_string(static_cast<unsigned>(kind)) + ":" + std::to_string(bytes.size()) + " ";
+        return kind != BlockKind::end;
+      });
+    }
+    CHECK(seen == "1:11 2:0 2:1000 3:0 ");
+    CHECK_FALSE(more);
+  }
+  client::BlockSplitter blocks;
+  CHECK_FALSE(blocks.feed("\xff\xff\xff\xff....", [](BlockKind, std::string_view) { return true; }));
+}
