@@ -140,7 +140,7 @@ CURLcode result_of(CURLM* multi) {
 Result<StreamEnd> HttpClient::stream(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
                                      const OnLine& on_line) {
   LineSplitter lines;
-  const auto end =
+  Result<StreamEnd> end =
       stream_bytes(path, timeout, stop_fd, [&](std::string_view piece) { return lines.feed(piece, on_line); });
   if (!end || end.value() == StreamEnd::stopped) return end;
   if (!lines.rest().empty() && !on_line(lines.rest())) return StreamEnd::stopped;

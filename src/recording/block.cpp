@@ -101,18 +101,18 @@ Result<BlockReader> BlockReader::open(const std::string& path) {
   return begin(std::move(file), path);
 }
 
-Result<BlockReader> BlockReader::begin(Descriptor file, const std::string& path) {
+Result<BlockReader> BlockReader::begin(Descriptor file, const std::string& name) {
   struct stat status{};
-  if (::fstat(file.get(), &status) != 0) return file_error("stat", path);
-  if (S_ISDIR(status.st_mode)) return failure(path + " is a directory", "give a file that noisectl record wrote");
-  BlockReader reader(std::move(file), path, static_cast<std::uint64_t>(status.st_size));
-  if (reader.context_ == nullptr) return failure("no memory to decompress " + path);
+  if (::fstat(file.get(), &status) != 0) return file_error("stat", name);
+  if (S_ISDIR(status.st_mode)) return failure(name + " is a directory", "give a file that noisectl record wrote");
+  BlockReader reader(std::move(file), name, static_cast<std::uint64_t>(status.st_size));
+  if (reader.context_ == nullptr) return failure("no memory to decompress " + name);
   if (!reader.read(reader.head_, kRecordingMagic.size()) || reader.head_ != kRecordingMagic) {
     constexpr std::string_view kAnyVersion = kRecordingMagic.substr(0, kRecordingMagic.find('/') + 1);
     if (reader.head_.starts_with(kAnyVersion)) {
-      return failure(path + " is a recording of another version", "replay it with the noised that wrote it");
+      return failure(name + " is a recording of another version", "replay it with the noised that wrote it");
     }
-    return failure(path + " is no recording", "give a file that noisectl record wrote");
+    return failure(name + " is no recording", "give a file that noisectl record wrote");
   }
   return reader;
 }

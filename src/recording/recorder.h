@@ -27,7 +27,8 @@ class Recorder : public PipelineSink {
   static constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
 
   /// `machine` is completed with `start` of the daemon and the counts. What is referred to outlives the recorder.
-  /// A block is given away when `full_enough` bytes are in it: half of it, so that a whole drain mostly fits in the rest.
+  /// A block is given away when `full_enough` bytes are in it: half of it, so that a whole drain mostly fits in the
+  /// rest.
   Recorder(const SourceTable& sources, StatusView settings, Description machine,
            std::size_t full_enough = kBlockBytes / 2);
 

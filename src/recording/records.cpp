@@ -95,6 +95,15 @@ void RecordWriter::part(std::uint64_t lost_intervals, std::uint64_t lost_detours
 
 std::uint64_t RecordReader::time() { return last_ns_[cpu_] = bytes_.distance(last_ns_[cpu_]); }
 
+bool RecordReader::read_tag(RecordTag& tag) {
+  const std::uint8_t number = bytes_.byte();
+  if (number < static_cast<std::uint8_t>(RecordTag::source) || number > static_cast<std::uint8_t>(RecordTag::part)) {
+    return good_ = false;
+  }
+  tag = static_cast<RecordTag>(number);
+  return true;
+}
+
 bool RecordReader::select_cpu() {
   const std::uint64_t cpu = bytes_.number();
   if (cpu >= last_ns_.size()) return good_ = false;
@@ -130,7 +139,10 @@ void RecordReader::read_detour(Record& record) {
 void RecordReader::read_source(Record& record) {
   const std::uint8_t kind = bytes_.byte();
   const std::uint8_t category = bytes_.byte();
-  if (kind >= kKindCount || category >= kCategoryCount) good_ = false;
+  if (kind >= kKindCount || category >= kCategoryCount) {
+    good_ = false;
+    return;
+  }
   record.kind = static_cast<Kind>(kind);
   record.category = static_cast<Category>(category);
   record.text = bytes_.text();
@@ -138,10 +150,10 @@ void RecordReader::read_source(Record& record) {
 
 bool RecordReader::next(Record& record) {
   if (!good() || bytes_.at_end()) return false;
-  auto tag = static_cast<RecordTag>(bytes_.byte());
+  RecordTag tag = RecordTag::source;
+  if (!read_tag(tag)) return false;
   while (tag == RecordTag::cpu) {
-    if (!select_cpu()) return false;
-    tag = static_cast<RecordTag>(bytes_.byte());
+    if (!select_cpu() || !read_tag(tag)) return false;
   }
   record.tag = tag;
   record.cpu = cpu_;
@@ -172,8 +184,8 @@ bool RecordReader::next(Record& record) {
       record.lost_intervals = bytes_.number();
       record.lost_detours = bytes_.number();
       break;
-    default:
-      good_ = false;
+    case RecordTag::cpu:
+      break;
   }
   return good();
 }

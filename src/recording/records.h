@@ -27,7 +27,6 @@ enum class RecordTag : std::uint8_t {
   waits,       ///< an interval that ended before the recording (or its part) began, of a detour that is still going on
   checkpoint,  ///< everything that was counted until here (checkpoint.h)
   part,        ///< recording was interrupted: a new part begins; so much was not recorded
-  end_of_list
 };
 
 /// A detour, with the parts of it that lay outside its intervals, as the daemon divided them.
@@ -106,6 +105,7 @@ class RecordReader {
   [[nodiscard]] bool good() const { return good_ && bytes_.good(); }
 
  private:
+  bool read_tag(RecordTag& tag);
   bool select_cpu();
   void read_interval(Record& record);
   void read_detour(Record& record);
