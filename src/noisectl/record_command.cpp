@@ -32,12 +32,12 @@ class RecordingWriter {
       daemon_ended_ = true;
       return false;
     }
-    empty_ = false;
+    empty_ = empty_ && kind != BlockKind::events;
     if (status_) status_ = file_.add(kind, bytes);
     const std::uint64_t now_ns = monotonic_ns();
     show(now_ns);
     // A block tells of the time before it: the last is the first that comes after the time asked for.
-    if (options_.duration_ns && now_ns - began_ns_ >= *options_.duration_ns) return false;
+    if (!empty_ && options_.duration_ns && now_ns - began_ns_ >= *options_.duration_ns) return false;
     full_ = options_.size_bytes != 0 && file_.size() >= options_.size_bytes;
     return bool(status_) && !full_;
   }
@@ -77,6 +77,13 @@ class RecordingWriter {
   bool empty_ = true;
 };
 
+// A daemon gives a block a second, unless it stands still.
+std::chrono::milliseconds longest_wait(const Options& options) {
+  constexpr std::chrono::milliseconds kPatience{10'000};
+  if (!options.duration_ns) return std::chrono::milliseconds{0};
+  return kPatience + std::chrono::milliseconds{*options.duration_ns / 1'000'000};
+}
+
 }  // namespace
 
 std::uint32_t BlockSplitter::word(std::string_view bytes) {
@@ -97,10 +104,11 @@ Status run_record(const Options& options) {
   RecordingWriter writer(options, std::move(file).value());
   BlockSplitter blocks;
   const auto end =
-      client.value().stream_bytes("/v1/recording", std::chrono::seconds{0}, stop.fd(), [&](std::string_view piece) {
+      client.value().stream_bytes("/v1/recording", longest_wait(options), stop.fd(), [&](std::string_view piece) {
         return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
       });
-  const bool cut = !end || (end.value() == StreamEnd::finished && !writer.daemon_ended());
+  if (blocks.bad()) return failure("daemon at " + options.socket, "are noised and noisectl of the same version?");
+  const bool cut = writer.empty() || !end || (end.value() == StreamEnd::finished && !writer.daemon_ended());
   if (!cut) return writer.finish();
   if (!writer.empty()) {
     return failure(end ? "daemon at " + options.socket + " went away" : end.error().what,
@@ -108,7 +116,7 @@ Status run_record(const Options& options) {
   }
   // Refused: there is nothing to keep. What is no file of ours is not removed.
   if (std::filesystem::is_regular_file(options.output)) (void)::unlink(options.output.c_str());
-  return end ? failure("daemon at " + options.socket + " went away") : end.error();
+  return end ? failure("nothing was recorded: it ended before the first block came") : end.error();
 }
 
 }  // namespace noised::client

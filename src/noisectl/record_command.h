@@ -26,7 +26,10 @@ class BlockSplitter {
     bool more = true;
     while (more && left.size() >= kHead) {
       const std::size_t size = word(left.substr(0, 4));
-      if (size > kLongestBlock) return false;
+      if (size > kLongestBlock) {
+        bad_ = true;
+        return false;
+      }
       if (left.size() < kHead + size) break;
       more = on_block(static_cast<BlockKind>(word(left.substr(4, 4))), left.substr(kHead, size));
       left.remove_prefix(kHead + size);
@@ -35,11 +38,15 @@ class BlockSplitter {
     return more;
   }
 
+  /// A block was longer than blocks can be: whoever sent it is no noised of ours.
+  [[nodiscard]] bool bad() const { return bad_; }
+
  private:
   static constexpr std::size_t kHead = 8;
   static std::uint32_t word(std::string_view bytes);
 
   std::string rest_;
+  bool bad_ = false;
 };
 
 /// Until it is stopped, the time or the size is over, or the daemon ends.

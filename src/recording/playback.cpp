@@ -38,7 +38,7 @@ WatchedCpu& Playback::cpu(std::size_t place) {
 }
 
 Problem Playback::play_source(const Record& record) {
-  if (sources_.size() >= SourceTable::kCapacity) return "more sources than there can be";
+  if (ids_.size() >= SourceTable::kCapacity) return "more sources than there can be";
   ids_.push_back(sources_.restore(record.kind, record.text, record.category));
   return std::nullopt;
 }
@@ -49,6 +49,7 @@ Problem Playback::play_interval(const Record& record, PlayerVisitor* visitor) {
   if (interval.source >= ids_.size()) return "an interval has a source without a name";
   interval.source = ids_[interval.source];
   interval.kind = sources_.at(interval.source).kind;
+  if (interval.kind >= Kind::hypervisor) return "an interval has a source of no kernel activity";
   if (!cpu(record.cpu).add(interval)) return "more intervals in a detour than there can be";
   if (visitor != nullptr && record.tag == RecordTag::interval) visitor->interval(record.cpu, interval);
   return std::nullopt;
@@ -61,6 +62,7 @@ Problem Playback::play_detour(const Record& record, PlayerVisitor* visitor) {
   const Division division{recorded.overhead_ns, recorded.hypervisor_ns, recorded.hardware_ns, recorded.unexplained_ns};
   const Ledger* const ledger = cpu(record.cpu).add_recorded(detour, recorded.tolerance_ns, division);
   if (ledger == nullptr) return "the parts of a detour do not add up";
+  behind_ = true;
   if (visitor != nullptr) visitor->detour(record.cpu, *ledger, record.text);
   return std::nullopt;
 }
@@ -70,6 +72,7 @@ Problem Playback::play_checkpoint(std::string_view text) {
   if (!counts) return counts.error().what;
   if (counts.value().cpus.size() != cpus_.size()) return "a checkpoint has other CPUs than the description";
   counts_ = counts_between(description_.base, counts.value());
+  behind_ = false;
   return std::nullopt;
 }
 

@@ -45,6 +45,11 @@ RunDescription Player::run() const {
   const StatusView& status = description.base.status;
   RunDescription run{status.host, status.kernel, description.start, status.unsupported};
   if (!damage_.empty()) run.unsupported.push_back("the rest of the recording: " + damage_);
+  if (playback_->behind()) {
+    run.unsupported.emplace_back(
+        "observed time and losses of the last moments: the recording ends between two of its checkpoints, its detours "
+        "are newer");
+  }
   return run;
 }
 

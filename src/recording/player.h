@@ -50,6 +50,8 @@ class Playback {
   [[nodiscard]] const SourceTable& sources() const { return sources_; }
   /// The state of the daemon as of the last checkpoint, since the recording began.
   [[nodiscard]] const Counts& counts() const { return counts_; }
+  /// Detours were played since that checkpoint: they are newer than observed times and losses.
+  [[nodiscard]] bool behind() const { return behind_; }
   /// Number of the CPU at this place of the description.
   [[nodiscard]] unsigned cpu_number(std::size_t place) const { return description_.base.cpus[place].cpu; }
 
@@ -67,7 +69,8 @@ class Playback {
   SourceTable sources_;
   std::vector<SourceId> ids_;                      // by number in the recording
   std::vector<std::unique_ptr<WatchedCpu>> cpus_;  // made when first played
-  std::uint64_t lost_intervals_ = 0;               // by the recorder, as the next
+  bool behind_ = false;
+  std::uint64_t lost_intervals_ = 0;  // by the recorder, as the next
   std::uint64_t lost_detours_ = 0;
 };
 

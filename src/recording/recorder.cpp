@@ -19,6 +19,15 @@ constexpr std::uint64_t kOldEnoughNs = 1'000'000'000;
 constexpr unsigned kLastWaits = 200;
 constexpr useconds_t kLastWaitUs = 10'000;
 
+// What was counted before anything was measured belongs to the run that is to be measured.
+void forget(Counts& counts) {
+  for (CpuCounts& cpu : counts.cpus) cpu.iterations = cpu.blind_ns = cpu.steal_ns = 0;
+  counts.containment = {};
+  counts.status.uptime_ns = counts.status.orphan_intervals = 0;
+  counts.status.lost = {};
+  for (ProgramView& program : counts.status.programs) program.missed = program.runs = program.run_ns = 0;
+}
+
 }  // namespace
 
 Recorder::Recorder(const SourceTable& sources, StatusView settings, Description machine, std::size_t full_enough)
@@ -32,6 +41,7 @@ bool Recorder::open() {
     if (slot.bytes == nullptr) slot.bytes = std::make_unique<char[]>(kBlockBytes);
   }
   taken_.store(sealed_.load(std::memory_order_acquire), std::memory_order_release);  // what nobody took the last time
+  has_reader_.store(true, std::memory_order_release);
   state_.store(State::asked, std::memory_order_release);
   return true;
 }
@@ -46,23 +56,25 @@ std::optional<Recorder::Block> Recorder::front() const {
 void Recorder::pop() { taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
 void Recorder::close() {
+  has_reader_.store(false, std::memory_order_release);
   State was = State::asked;
   if (state_.compare_exchange_strong(was, State::idle)) return;
   if (was == State::recording) state_.compare_exchange_strong(was, State::closing);
 }
 
-void Recorder::before_drain(Recordable& pipeline) {
+void Recorder::after_drain(Recordable& pipeline) {
   switch (state_.load(std::memory_order_acquire)) {
     case State::asked:
-      start(pipeline);
-      break;
+      return start(pipeline);
+    case State::recording:
+      return give_away_old(pipeline);
     case State::closing:
       pipeline.record_to(nullptr);
       writing_ = false;
       state_.store(State::idle, std::memory_order_release);
-      break;
+      return;
     default:
-      break;
+      return;
   }
 }
 
@@ -83,8 +95,7 @@ void Recorder::describe(Recordable& pipeline) {
   const bool whole = std::all_of(snapshot_.cpus.begin(), snapshot_.cpus.end(),
                                  [](const CpuSnapshot& cpu) { return cpu.observed_ns == 0; });
   if (whole) {
-    for (CpuCounts& cpu : description_.base.cpus) cpu.iterations = cpu.blind_ns = cpu.steal_ns = 0;
-    description_.base.status.uptime_ns = 0;
+    forget(description_.base);
   } else {
     description_.start = utc_now();
   }
@@ -190,8 +201,7 @@ void Recorder::write_checkpoint(const Snapshot& snapshot) {
   if (have_room(text.size())) writer_.checkpoint(text);
 }
 
-void Recorder::after_drain(Recordable& pipeline) {
-  if (state_.load(std::memory_order_acquire) != State::recording) return;
+void Recorder::give_away_old(Recordable& pipeline) {
   if (part_broken_) {
     if (begin_block()) begin_part(pipeline);
     return;
@@ -203,18 +213,25 @@ void Recorder::after_drain(Recordable& pipeline) {
   sealed_ns_ = monotonic_ns();
 }
 
+// There is no hurry any more, but no reader may be left either.
+bool Recorder::wait_for_block() {
+  for (unsigned waited = 0; !begin_block(); ++waited) {
+    if (waited == kLastWaits || !has_reader_.load(std::memory_order_acquire)) return false;
+    usleep(kLastWaitUs);
+  }
+  return true;
+}
+
 void Recorder::finish(const Snapshot& snapshot) {
   if (state_.load(std::memory_order_acquire) == State::recording) {
-    // There is no hurry any more, but no reader may be left either.
-    for (unsigned waited = 0; part_broken_ && waited < kLastWaits; ++waited) {
-      usleep(kLastWaitUs);
-      if (!begin_block()) continue;
-      part_broken_ = false;
-      writer_.part(lost_intervals_, lost_detours_);
-    }
-    write_checkpoint(snapshot);
     if (writing_) seal(BlockKind::events, writer_.size());
-    if (!part_broken_ && begin_block()) seal(BlockKind::end, 0);
+    if (wait_for_block()) {
+      if (part_broken_) writer_.part(lost_intervals_, lost_detours_);
+      part_broken_ = false;
+      write_checkpoint(snapshot);
+      if (writing_) seal(BlockKind::events, writer_.size());
+      if (!part_broken_ && wait_for_block()) seal(BlockKind::end, 0);
+    }
   }
   state_.store(State::ended, std::memory_order_release);
 }

@@ -36,7 +36,7 @@ class Recorder : public PipelineSink {
     BlockKind kind = BlockKind::events;
     std::string_view bytes;  ///< valid until pop()
   };
-  /// Reader: recording begins with the next drain; false if somebody records already.
+  /// Reader: recording begins after the next drain; false if somebody records already.
   bool open();
   /// Reader: the oldest block that is full, or nothing now.
   [[nodiscard]] std::optional<Block> front() const;
@@ -47,9 +47,11 @@ class Recorder : public PipelineSink {
   /// Reader: enough. Recording ends with the next drain.
   void close();
 
-  /// Pipeline, before each drain: begins or ends recording if the reader wants it.
-  void before_drain(Recordable& pipeline);
-  /// Pipeline, after each drain: gives the block away if it is full enough, or old enough.
+  /// Any thread: true while a reader has not taken everything that is there for it.
+  [[nodiscard]] bool waited_for() const { return has_reader_.load(std::memory_order_acquire) && front().has_value(); }
+
+  /// Pipeline, after each drain, or before anything is measured: begins or ends recording if the reader wants it; gives
+  /// the block away if it is full enough, or old enough.
   void after_drain(Recordable& pipeline);
   /// Pipeline, after the last drain: gives away what is left, with these last counts.
   void finish(const Snapshot& snapshot);
@@ -69,6 +71,8 @@ class Recorder : public PipelineSink {
   };
 
   void start(Recordable& pipeline);
+  void give_away_old(Recordable& pipeline);
+  bool wait_for_block();
   void describe(Recordable& pipeline);
   void begin_part(Recordable& pipeline);
   bool have_room(std::size_t bytes = 0);
@@ -82,6 +86,7 @@ class Recorder : public PipelineSink {
   Description description_;
   std::size_t full_enough_;
   std::atomic<State> state_{State::idle};
+  std::atomic<bool> has_reader_{false};
   std::array<Slot, kBlocks> slots_;
   alignas(64) std::atomic<std::uint64_t> sealed_{0};
   alignas(64) std::atomic<std::uint64_t> taken_{0};

@@ -38,7 +38,8 @@ RecordingFile::~RecordingFile() {
 void RecordingFile::write_all() {
   while (const auto block = recorder_.front()) {
     // After an error the blocks are still taken, so that finish() does not wait for room.
-    if (status_) status_ = block->kind == BlockKind::end ? writer_.finish() : writer_.add(block->kind, block->bytes);
+    finished_ = block->kind == BlockKind::end;
+    if (status_) status_ = finished_ ? writer_.finish() : writer_.add(block->kind, block->bytes);
     recorder_.pop();
   }
 }
@@ -54,6 +55,7 @@ void RecordingFile::write() {
 
 Status RecordingFile::finish() {
   thread_.join();
+  if (status_ && !finished_) return failure("the recording is not complete", "the disk is too slow: record elsewhere");
   return status_;
 }
 

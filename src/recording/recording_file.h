@@ -33,7 +33,8 @@ class RecordingFile {
 
   BlockWriter writer_;
   Recorder& recorder_;
-  Status status_ = success();  // the thread's, until it has ended
+  Status status_ = success();  // the thread's, until it has ended, as the next
+  bool finished_ = false;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

@@ -27,6 +27,7 @@ void RecordWriter::tag(RecordTag tag, std::size_t cpu) {
 }
 
 void RecordWriter::time(std::uint64_t ns) {
+  assert(cpu_ < last_ns_.size());
   bytes_.distance(last_ns_[cpu_], ns);
   last_ns_[cpu_] = ns;
 }

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/monotonic.h"
 #include "base/parse.h"
@@ -86,7 +87,10 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
                                  Step{"Starting to answer", &Daemon::start_server}};
   for (const Step& step : kSteps) {
     notify_status(step.what);
-    if (Status done = (daemon.get()->*step.run)(); !done) return done.error();
+    if (Status done = (daemon.get()->*step.run)(); !done) {
+      daemon->remove_recording();
+      return done.error();
+    }
   }
   return daemon;
 }
@@ -97,6 +101,13 @@ Status Daemon::create_recording() {
   if (!writer) return writer.error();
   recording_writer_.emplace(std::move(writer).value());
   return success();
+}
+
+// Of a run that never was: or the next try would find the file in its way.
+void Daemon::remove_recording() {
+  if (!recording_writer_ && recording_ == nullptr) return;
+  recording_.reset();
+  if (std::filesystem::is_regular_file(options_.record)) (void)::unlink(options_.record.c_str());
 }
 
 Status Daemon::listen() {
@@ -275,8 +286,9 @@ void Daemon::start_pipeline() {
   if (!recording_writer_) return;
   // Before anything is measured: all of it is recorded, and nobody else can record.
   (void)recorder_->open();
-  recorder_->before_drain(*pipeline_);
+  recorder_->after_drain(*pipeline_);
   recording_ = std::make_unique<RecordingFile>(std::move(*recording_writer_), *recorder_);
+  recording_writer_.reset();
 }
 
 Status Daemon::start_server() {

@@ -43,6 +43,7 @@ class Daemon {
  private:
   Daemon(const Options& options, Log& log, CpuChoice cpus);
   Status create_recording();
+  void remove_recording();
   Status listen();
   Status listen_for_metrics(const std::string& wanted);
   Status start_clock();

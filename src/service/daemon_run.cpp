@@ -2,6 +2,7 @@
 // What the main thread does once everything runs: drain, reload, tell what is not measured, stop.
 #include <fmt/format.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,6 +13,11 @@
 #include "service/systemd.h"
 
 namespace noised {
+namespace {
+
+constexpr std::uint64_t kLastTakeNs = 2'000'000'000;
+
+}  // namespace
 
 Status Daemon::run() {
   TickerOptions options;
@@ -30,7 +36,6 @@ Status Daemon::run() {
     if (tick.value() == Tick::stop) break;
     if (tick.value() == Tick::reload) (void)reload(ticker.value());
     if (reloads_.wanted()) reloads_.answer(reload(ticker.value()));
-    recorder_->before_drain(*pipeline_);
     pipeline_->drain();
     recorder_->after_drain(*pipeline_);
     server_->wake();  // one atomic load unless somebody follows detours
@@ -125,9 +130,14 @@ Result<Report> Daemon::finish() {
   Snapshot snapshot;
   pipeline_->fill(snapshot);
   recorder_->finish(snapshot);
-  server_->wake();
   if (recording_ != nullptr) {
     if (Status written = recording_->finish(); !written) return written.error();
+  }
+  // A client that records is given time for what is left.
+  const std::uint64_t end_ns = monotonic_ns() + kLastTakeNs;
+  while (recorder_->waited_for() && monotonic_ns() < end_ns) {
+    server_->wake();
+    usleep(1'000);
   }
   return build_report(snapshot, sources_, run_);
 }

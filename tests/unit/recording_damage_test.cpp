@@ -24,6 +24,7 @@ struct Sample {
     auto file = create_recording(directory.path("good"));
     REQUIRE(file);
     REQUIRE(recorder.open());
+    recorder.after_drain(run);
     for (int i = 0; i < 20; ++i) {
       run.drain(&recorder, 10);
       write_blocks(recorder, file.value());

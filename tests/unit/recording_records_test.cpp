@@ -27,7 +27,7 @@ template <typename Write>
 std::string problem_of(Write write) {
   std::array<char, 4096> room{};
   RecordWriter writer;
-  writer.begin(room, 2);
+  writer.begin(room, 3);  // one more than the description has
   write(writer);
   auto playback = Playback::begin(some_description(2));
   REQUIRE(playback);
@@ -89,8 +89,9 @@ TEST_CASE("records that contradict themselves end the playback, with the reason"
   CHECK(problem_of([&](RecordWriter& to) { to.begins(2, 1); }) == "a record that makes no sense");
   CHECK(problem_of([&](RecordWriter& to) { to.checkpoint("{}"); }).find("counts") != std::string::npos);
   CHECK(problem_of([&](RecordWriter& to) {
-          for (int i = 0; i < 400; ++i) to.source(Kind::irq, Category::io, "eth0");
-        }).empty());
+          to.source(Kind::hardware, Category::hardware, "hardware");
+          to.interval(1, interval);
+        }) == "an interval has a source of no kernel activity");
 }
 
 TEST_CASE("a description of more CPUs than there can be is refused", "[recording]") {

@@ -54,7 +54,6 @@ class RecordedRun : public Recordable {
 
   /// So many detours on each CPU, then the end of a drain. Its last detours end in the next.
   void drain(Recorder* recorder, std::size_t count) {
-    if (recorder != nullptr) recorder->before_drain(*this);
     for (std::size_t i = 0; i < 2 * count; ++i) step(i % 2);
     if (recorder != nullptr) recorder->after_drain(*this);
   }

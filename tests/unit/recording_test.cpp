@@ -26,6 +26,7 @@ TEST_CASE("a recording of a whole run gives its report and its detours, to the n
   auto file = create_recording(directory.path("run"));
   REQUIRE(file);
   REQUIRE(recorder.open());
+  recorder.after_drain(run);
   for (int i = 0; i < 200; ++i) {
     run.drain(&recorder, 10);
     write_blocks(recorder, file.value());
@@ -56,6 +57,7 @@ TEST_CASE("a recording that begins in the middle has every detour since, as it w
   auto file = create_recording(directory.path("run"));
   REQUIRE(file);
   REQUIRE(recorder.open());
+  recorder.after_drain(run);
   for (int i = 0; i < 100; ++i) {
     run.drain(&recorder, 10);
     write_blocks(recorder, file.value());
@@ -88,6 +90,7 @@ TEST_CASE("a reader that is too slow costs what it did not take, and that is cou
   auto file = create_recording(directory.path("run"));
   REQUIRE(file);
   REQUIRE(recorder.open());
+  recorder.after_drain(run);
   for (int i = 0; i < 40; ++i) {
     run.drain(&recorder, 100);
     if (i == 20) write_blocks(recorder, file.value());
@@ -125,6 +128,7 @@ TEST_CASE("one reader at a time records, and another can when it has gone", "[re
   CHECK_FALSE(recorder.open());
   recorder.close();
   REQUIRE(recorder.open());
+  recorder.after_drain(run);
   run.drain(&recorder, 100);
   recorder.close();
   CHECK_FALSE(recorder.open());  // until the pipeline has seen it
