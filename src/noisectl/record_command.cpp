@@ -32,9 +32,14 @@ class RecordingWriter {
       daemon_ended_ = true;
       return false;
     }
-    empty_ = empty_ && kind != BlockKind::events;
     if (status_) status_ = file_.add(kind, bytes);
     const std::uint64_t now_ns = monotonic_ns();
+    if (kind == BlockKind::events) {
+      empty_ = false;
+      recorded_ns_ = now_ns - began_ns_;
+    } else {
+      began_ns_ = now_ns;
+    }
     show(now_ns);
     // A block tells of the time before it: the last is the first that comes after the time asked for.
     if (!empty_ && options_.duration_ns && now_ns - began_ns_ >= *options_.duration_ns) return false;
@@ -48,7 +53,8 @@ class RecordingWriter {
   Status finish() {
     if (!status_) return status_;
     if (Status finished = file_.finish(); !finished) return finished;
-    show_line(fmt::format("noisectl: recorded {} of time, {} KiB{}", views::format_duration(monotonic_ns() - began_ns_),
+    // Not the time since then: what came after the last block is not in the file.
+    show_line(fmt::format("noisectl: recorded {} of time, {} KiB{}", views::format_duration(recorded_ns_),
                           file_.size() / 1024, full_ ? ", which is the size asked for" : ""),
               true);
     return success();
@@ -71,6 +77,7 @@ class RecordingWriter {
   Status status_ = success();
   bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::uint64_t began_ns_;
+  std::uint64_t recorded_ns_ = 0;
   std::uint64_t shown_ns_ = 0;
   bool full_ = false;
   bool daemon_ended_ = false;

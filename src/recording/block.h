@@ -35,7 +35,7 @@ class BlockWriter {
   /// Takes over a file opened for writing, and writes the magic. `name` is for errors.
   static Result<BlockWriter> begin(Descriptor file, std::string name);
 
-  /// Appends a block of at most kLongestBlock bytes; an error names the file and errno. About 2 ns a byte (zstd 1).
+  /// Appends a block of at most kLongestBlock bytes; an error names the file and errno. Compresses (zstd).
   Status add(BlockKind kind, std::string_view bytes);
   /// Appends the block that says that nothing is missing, and waits until all of it is on the disk.
   Status finish();

@@ -6,7 +6,7 @@
 namespace noised {
 namespace {
 
-// Linux has no more; each costs 300 KiB once something of it is played.
+// Linux has no more on x86-64. Each costs a quarter of a megabyte, most of it OverheadBounds, once it is played.
 constexpr std::size_t kMostCpus = 8192;
 
 using Problem = std::optional<std::string>;

@@ -15,7 +15,7 @@ namespace {
 
 // A reader sees what happened after a second at most.
 constexpr std::uint64_t kOldEnoughNs = 1'000'000'000;
-// A reader that is still there takes a block within milliseconds.
+// The end waits 2 s for a reader that is still there.
 constexpr unsigned kLastWaits = 200;
 constexpr useconds_t kLastWaitUs = 10'000;
 
@@ -100,7 +100,7 @@ void Recorder::describe(Recordable& pipeline) {
     description_.start = utc_now();
   }
   const std::string text = to_json(description_);
-  assert(text.size() <= kBlockBytes);  // 200 bytes a CPU
+  assert(text.size() <= kBlockBytes);  // less than 1 KiB a CPU, with every reason of loss
   if (!begin_block()) return;
   std::memcpy(slots_[sealed_.load(std::memory_order_relaxed) % kBlocks].bytes.get(), text.data(), text.size());
   seal(BlockKind::description, text.size());

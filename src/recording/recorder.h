@@ -22,7 +22,7 @@ namespace noised {
 /// is room again: then a new part begins.
 class Recorder : public PipelineSink {
  public:
-  /// 16 MB: more than a second of a million events a second.
+  /// 16 MiB, held once somebody has recorded.
   static constexpr std::size_t kBlocks = 16;
   static constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
 

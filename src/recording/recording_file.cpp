@@ -12,7 +12,7 @@
 namespace noised {
 namespace {
 
-// Sixteen blocks of half a megabyte are there for it: half a second at a million events a second.
+// Two drains of the default interval.
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 
 }  // namespace

@@ -63,7 +63,7 @@ struct Record {
   std::uint64_t lost_detours = 0;
 };
 
-/// Writes records into a block. About 10 ns an interval.
+/// Writes records into a block.
 class RecordWriter {
  public:
   /// What must be left() for any of the calls, but for its text.

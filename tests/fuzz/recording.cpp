@@ -37,7 +37,13 @@ void check_report(const Playback& playback, std::uint64_t detours) {
   Snapshot snapshot;
   playback.fill(snapshot);
   std::uint64_t counted = 0;
-  for (const CpuSnapshot& cpu : snapshot.cpus) counted += cpu.statistics.totals().detours;
+  for (const CpuSnapshot& cpu : snapshot.cpus) {
+    const DetourTotals& all = cpu.statistics.totals();
+    counted += all.detours;
+    const std::uint64_t parts_ns =
+        all.explained_ns + all.overhead_ns + all.hypervisor_ns + all.hardware_ns + all.unexplained_ns;
+    check(all.detour_ns == UINT64_MAX || parts_ns == all.detour_ns, "the ledger of a CPU adds up");
+  }
   check(counted == detours, "every detour is counted");
   const Report report = build_report(snapshot, playback.sources(), {});
   check(views::parse_report(views::to_json(report)).ok(), "the report can be read back", views::to_json(report));
