@@ -70,6 +70,9 @@ struct ReportCombination {
   std::uint64_t count = 0;
   std::uint64_t total_ns = 0;
   std::uint64_t max_ns = 0;
+  std::uint64_t min_ns = 0;
+  std::uint64_t mean_ns = 0;
+  std::uint64_t stddev_ns = 0;
 };
 
 struct Report {

@@ -6,8 +6,6 @@
 #include <bit>
 #include <cassert>
 
-#include "statistics/saturating.h"
-
 namespace noised {
 
 CombinationKey::CombinationKey(std::span<const SourceId> sources) {
@@ -32,15 +30,13 @@ CombinationTable::CombinationTable(std::uint32_t limit)
 }
 
 void CombinationTable::add(std::span<const SourceId> sources, std::uint64_t detour_ns) {
-  add_to(find_or_make(CombinationKey(sources)), 1, detour_ns, detour_ns);
+  find_or_make(CombinationKey(sources)).moments.add(detour_ns);
 }
 
 void CombinationTable::merge(const CombinationTable& other) {
   assert(this != &other);
-  for (const Combination& entry : other.entries_) {
-    add_to(find_or_make(entry.key), entry.count, entry.total_ns, entry.max_ns);
-  }
-  add_to(other_, other.other_.count, other.other_.total_ns, other.other_.max_ns);
+  for (const Combination& entry : other.entries_) find_or_make(entry.key).moments.merge(entry.moments);
+  other_.moments.merge(other.other_.moments);
 }
 
 Combination& CombinationTable::find_or_make(const CombinationKey& key) {
@@ -49,18 +45,12 @@ Combination& CombinationTable::find_or_make(const CombinationKey& key) {
     const std::uint32_t slot = slots_[at];
     if (slot == 0) {
       if (entries_.size() == limit_) return other_;
-      entries_.push_back(Combination{key, 0, 0, 0});
+      entries_.push_back(Combination{key, {}});
       slots_[at] = static_cast<std::uint32_t>(entries_.size());
       return entries_.back();
     }
     if (entries_[slot - 1].key == key) return entries_[slot - 1];
   }
-}
-
-void CombinationTable::add_to(Combination& to, std::uint64_t count, std::uint64_t total_ns, std::uint64_t max_ns) {
-  to.count = saturating_add(to.count, count);
-  to.total_ns = saturating_add(to.total_ns, total_ns);
-  to.max_ns = std::max(to.max_ns, max_ns);
 }
 
 }  // namespace noised

@@ -10,6 +10,8 @@
 
 #include <noised/types.h>
 
+#include "statistics/moments.h"
+
 namespace noised {
 
 /// Stands for sources that have no id of their own here: the tail of a long combination, or all of one beyond the cap.
@@ -40,9 +42,7 @@ class CombinationKey {
 /// One combination: how many detours had exactly these sources, and how long those were.
 struct Combination {
   CombinationKey key;
-  std::uint64_t count = 0;
-  std::uint64_t total_ns = 0;
-  std::uint64_t max_ns = 0;
+  Moments moments;
 };
 
 /// A table of combinations that keeps at most a given number of them; the detours of all further ones are added up in
@@ -67,7 +67,6 @@ class CombinationTable {
 
  private:
   Combination& find_or_make(const CombinationKey& key);
-  static void add_to(Combination& to, std::uint64_t count, std::uint64_t total_ns, std::uint64_t max_ns);
 
   std::uint32_t limit_;
   std::vector<std::uint32_t> slots_;  // open addressing: index into entries_ plus one; 0 is free

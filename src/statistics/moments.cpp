@@ -9,28 +9,6 @@
 
 namespace noised {
 
-namespace {
-
-// The difference is taken in integers, where it is exact.
-double distance(std::uint64_t value, std::uint64_t origin) {
-  return value >= origin ? static_cast<double>(value - origin) : -static_cast<double>(origin - value);
-}
-
-}  // namespace
-
-void Moments::add(std::uint64_t value_ns) {
-  if (count_ == 0) origin_ns_ = value_ns;
-  count_ = saturating_add(count_, 1);
-  total_ns_ = saturating_add(total_ns_, value_ns);
-  min_ns_ = std::min(min_ns_, value_ns);
-  max_ns_ = std::max(max_ns_, value_ns);
-
-  const double value = distance(value_ns, origin_ns_);
-  const double before = value - mean_;
-  mean_ += before / static_cast<double>(count_);
-  squares_ += before * (value - mean_);
-}
-
 void Moments::merge(const Moments& other) {
   if (other.count_ == 0) return;
   if (count_ == 0) {
@@ -39,7 +17,7 @@ void Moments::merge(const Moments& other) {
   }
   const auto ours = static_cast<double>(count_);
   const auto theirs = static_cast<double>(other.count_);
-  const double apart = distance(other.origin_ns_, origin_ns_) + (other.mean_ - mean_);
+  const double apart = from_origin(other.origin_ns_) + (other.mean_ - mean_);
   squares_ += other.squares_ + apart * apart * (ours * (theirs / (ours + theirs)));
   mean_ += apart * (theirs / (ours + theirs));
 

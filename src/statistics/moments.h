@@ -2,7 +2,10 @@
 // Count, total, extremes, mean and standard deviation of durations, in one pass and mergeable.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+
+#include "statistics/saturating.h"
 
 namespace noised {
 
@@ -12,7 +15,18 @@ namespace noised {
 class Moments {
  public:
   /// Counts one duration.
-  void add(std::uint64_t value_ns);
+  void add(std::uint64_t value_ns) {
+    if (count_ == 0) origin_ns_ = value_ns;
+    count_ = saturating_add(count_, 1);
+    total_ns_ = saturating_add(total_ns_, value_ns);
+    min_ns_ = std::min(min_ns_, value_ns);
+    max_ns_ = std::max(max_ns_, value_ns);
+
+    const double value = from_origin(value_ns);
+    const double before = value - mean_;
+    mean_ += before / static_cast<double>(count_);
+    squares_ += before * (value - mean_);
+  }
 
   /// Adds another set of durations (Chan's formula): integers as if each had been added here, the deviation up to
   /// rounding.
@@ -40,6 +54,11 @@ class Moments {
   [[nodiscard]] std::uint64_t stddev_ns() const;
 
  private:
+  // The difference is taken in integers, where it is exact.
+  [[nodiscard]] double from_origin(std::uint64_t value) const {
+    return value >= origin_ns_ ? static_cast<double>(value - origin_ns_) : -static_cast<double>(origin_ns_ - value);
+  }
+
   std::uint64_t count_ = 0;
   std::uint64_t total_ns_ = 0;
   std::uint64_t min_ns_ = UINT64_MAX;
