@@ -6,12 +6,6 @@ namespace noised {
 
 Matcher::Matcher(std::uint64_t threshold_ns, std::size_t capacity) : threshold_ns_(threshold_ns), capacity_(capacity) {}
 
-bool Matcher::add(const Interval& interval) {
-  if (held() >= capacity_) return false;
-  held_.push_back(interval);
-  return true;
-}
-
 void Matcher::count(const Interval& interval, bool contained) {
   if (interval.start_ns < first_ns_) return;
   if (!contained) ++orphans_;
@@ -24,15 +18,24 @@ void Matcher::count(const Interval& interval, bool contained) {
 void Matcher::drop_taken() {
   if (head_ < held_.size() && head_ < held_.size() / 2) return;
   held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(head_));
+  dropped_ += head_;
   head_ = 0;
+}
+
+// Asked of one interval after the other: a skip is forgotten with the last interval that it counts for.
+bool Matcher::skipped(std::size_t at) {
+  while (!skips_.empty() && skips_.front().before <= dropped_ + at) skips_.pop_front();
+  return !skips_.empty() && held_[at].start_ns <= skips_.front().until_ns;
 }
 
 Matcher::Match Matcher::take(const Detour& detour, std::uint64_t tolerance_ns) {
   drop_taken();
   matched_.clear();
   Match match;
-  for (; head_ < held_.size() && held_[head_].end_ns <= detour.end_ns + tolerance_ns; ++head_) {
+  for (; head_ < held_.size(); ++head_) {
     const Interval& interval = held_[head_];
+    if (skipped(head_)) continue;
+    if (interval.end_ns > detour.end_ns + tolerance_ns) break;
     if (interval.start_ns + tolerance_ns >= detour.start_ns) {
       count(interval, true);
       matched_.push_back(interval);
@@ -52,15 +55,29 @@ Matcher::Match Matcher::take(const Detour& detour, std::uint64_t tolerance_ns) {
   return match;
 }
 
+// Nothing is looked at here but what is forgotten at once: a recording may have as many gaps as waiting intervals.
 void Matcher::skip(std::uint64_t until_ns) {
-  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(head_));
-  head_ = 0;
-  std::erase_if(held_, [&](const Interval& interval) { return interval.start_ns <= until_ns; });
+  const std::uint64_t added = dropped_ + held_.size();
+  while (!skips_.empty() && skips_.back().until_ns <= until_ns) skips_.pop_back();
+  if (skips_.empty() || skips_.back().before < added) skips_.push_back({added, until_ns});
+  while (head_ < held_.size() && skipped(head_)) ++head_;
+  drop_taken();
+}
+
+std::vector<Interval> Matcher::waiting() const {
+  std::vector<Interval> waiting;
+  auto skip = skips_.begin();
+  for (std::size_t at = head_; at < held_.size(); ++at) {
+    while (skip != skips_.end() && skip->before <= dropped_ + at) ++skip;
+    if (skip == skips_.end() || held_[at].start_ns > skip->until_ns) waiting.push_back(held_[at]);
+  }
+  return waiting;
 }
 
 void Matcher::finish(std::uint64_t last_ns) {
   for (; head_ < held_.size(); ++head_) {
     const Interval& interval = held_[head_];
+    if (skipped(head_)) continue;
     if (interval.start_ns >= first_ns_ && interval.end_ns <= last_ns) count(interval, false);
   }
   drop_taken();

@@ -5,6 +5,7 @@
 #include <noised/types.h>
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -38,7 +39,11 @@ class Matcher {
   /// From when the loop observed; intervals that started earlier are matched, but neither eligible nor orphans.
   void begin(std::uint64_t first_ns) { first_ns_ = first_ns; }
   /// Adds the interval that ended next; false if there is no room (the caller counts it as lost).
-  bool add(const Interval& interval);
+  bool add(const Interval& interval) {
+    if (held() >= capacity_) return false;
+    held_.push_back(interval);
+    return true;
+  }
   /// Takes the intervals of the next detour, given in order of time, and forgets those that ended before it: they lie
   /// in no detour. An interval may stick out by `tolerance_ns`, the uncertainty of the clock mapping.
   Match take(const Detour& detour, std::uint64_t tolerance_ns);
@@ -50,11 +55,18 @@ class Matcher {
   [[nodiscard]] const Containment& containment() const { return containment_; }
   /// Intervals of any length in no detour.
   [[nodiscard]] std::uint64_t orphans() const { return orphans_; }
+  /// How many have a place, those forgotten by skip() among them as long as one before them waits.
   [[nodiscard]] std::size_t held() const { return held_.size() - head_; }
-  /// Those that wait for their detour; valid until the next call.
-  [[nodiscard]] std::span<const Interval> waiting() const { return std::span(held_).subspan(head_); }
+  /// Those that wait for their detour.
+  [[nodiscard]] std::vector<Interval> waiting() const;
 
  private:
+  /// What was added as one of the first `before` and began by `until_ns` is forgotten.
+  struct Skip {
+    std::uint64_t before = 0;
+    std::uint64_t until_ns = 0;
+  };
+  bool skipped(std::size_t at);
   void count(const Interval& interval, bool contained);
   void drop_taken();
 
@@ -62,7 +74,9 @@ class Matcher {
   std::size_t capacity_;
   std::uint64_t first_ns_ = 0;
   std::vector<Interval> held_;
-  std::size_t head_ = 0;  // held_[head_...] are waiting
+  std::size_t head_ = 0;       // held_[head_...] are waiting, but for what is skipped
+  std::uint64_t dropped_ = 0;  // were added before held_[0]
+  std::deque<Skip> skips_;     // `before` rises, `until_ns` falls: the first that counts for an interval decides
   std::vector<Interval> matched_;
   Containment containment_;
   std::uint64_t orphans_ = 0;

@@ -161,7 +161,7 @@ void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
 // Forgets, for what ended later, the causes of what was not observed.
 void Pipeline::pass_gaps(Stream& stream, std::vector<TickDetour>::const_iterator& gap, std::uint64_t until_ns) const {
   for (; gap != stream.popped.cend(); ++gap) {
-    if (gap->kind == GapKind::detour) continue;
+    if (gap->kind == GapKind::detour || gap->kind == GapKind::sample) continue;
     const std::uint64_t end_ns = clock_.to_ns(gap->end_ticks);
     if (end_ns > until_ns) return;
     stream.causes.unobserved_until(end_ns);
@@ -177,6 +177,10 @@ void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) c
 }
 
 void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
+  if (ticks.kind == GapKind::sample) {
+    if (sink_ != nullptr) sink_->sample(stream.index, clock_.to_ns(ticks.start_ticks), ticks.end_ticks);
+    return;
+  }
   if (ticks.end_ticks < ticks.start_ticks) {  // the counter itself went back: there is no such time
     ++stream.losses.impossible;
     return;
@@ -290,6 +294,9 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
   cpu.steal_ns = watched.steal().stolen_ns();
   cpu.steal_step_ns = watched.steal().step_ns();
   cpu.smi_count = stream.probe.smi_count();
+  // A file read: for recordings, once a second, and at the end, when it is none; not for those who ask for a report.
+  const bool wanted = detail == SnapshotDetail::counts || !stream.probe.is_running();
+  cpu.switches = wanted ? stream.probe.switches() : std::nullopt;
   if (detail == SnapshotDetail::counts) return;
   if (detail == SnapshotDetail::all) {
     watched.statistics().copy_to(cpu.statistics);

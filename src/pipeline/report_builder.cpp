@@ -63,9 +63,13 @@ std::string label(SourceId id, const SourceTable& sources) {
 ReportCombination build_combination(const Combination& combination, const SourceTable& sources) {
   ReportCombination built;
   for (const SourceId id : combination.key.sources()) built.sources.push_back(label(id, sources));
-  built.count = combination.count;
-  built.total_ns = combination.total_ns;
-  built.max_ns = combination.max_ns;
+  const Moments& moments = combination.moments;
+  built.count = moments.count();
+  built.total_ns = moments.total_ns();
+  built.max_ns = moments.max_ns();
+  built.min_ns = moments.min_ns();
+  built.mean_ns = moments.mean_ns();
+  built.stddev_ns = moments.stddev_ns();
   return built;
 }
 
@@ -76,7 +80,7 @@ std::vector<ReportCombination> build_combinations(const Snapshot& snapshot, cons
   for (const CpuSnapshot& cpu : snapshot.cpus) all.merge(cpu.statistics.combinations());
   std::vector<ReportCombination> built;
   for (const Combination& combination : all.kept()) built.push_back(build_combination(combination, sources));
-  if (all.other().count != 0) built.push_back(build_combination(all.other(), sources));
+  if (all.other().moments.count() != 0) built.push_back(build_combination(all.other(), sources));
   return built;
 }
 

@@ -32,6 +32,8 @@ class PipelineSink {
   virtual void detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) = 0;
   /// The next gap that was not observed (moved: also where the loop was stopped).
   virtual void gap(std::size_t cpu, GapKind kind, const Detour& gap) = 0;
+  /// The loop did so many iterations from the sample before it until then; 0: the first of a series.
+  virtual void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) = 0;
 };
 
 /// What can be recorded: the pipeline, or what takes its place in tests.

@@ -28,6 +28,7 @@ struct CpuSnapshot {
   std::uint64_t steal_ns = 0;
   std::uint64_t steal_step_ns = 0;
   std::optional<std::uint64_t> smi_count;
+  std::optional<std::uint64_t> switches;  ///< by the scheduler, off the loop; in counts, and at the end
   CpuStatistics statistics;
 };
 

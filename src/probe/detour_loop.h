@@ -30,6 +30,8 @@ struct LoopOptions {
   std::uint64_t threshold_ticks = 0;      ///< the largest gap that is not a detour
   std::uint64_t storing_limit_ticks = 0;  ///< a longer gap while a detour is stored was no store, but an interruption
   std::uint64_t run_ticks = UINT64_MAX;   ///< ends for a rest after this time
+  std::uint64_t quantum_ticks = 0;        ///< a sample at the end of each quantum of time (FTQ); 0: none
+  std::uint64_t work = 0;                 ///< a sample after so many iterations, in whole batches (FWQ); 0: none
 };
 
 /// Runs until `stop` is set, until it finds itself on another CPU, or until it is time to rest, looking at all three

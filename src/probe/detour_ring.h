@@ -14,9 +14,10 @@ enum class GapKind : std::uint8_t {
   detour,
   moved,   ///< the loop was not on its CPU
   rested,  ///< the loop slept, as its duty cycle says
+  sample,  ///< no gap: at start_ticks, end_ticks iterations after the sample before it (0: the first)
 };
 
-/// One gap between two consecutive readings of the time stamp counter, in ticks.
+/// One gap between two consecutive readings of the time stamp counter, in ticks; or a sample.
 struct TickDetour {
   std::uint64_t start_ticks = 0;
   std::uint64_t end_ticks = 0;
@@ -30,18 +31,21 @@ class DetourRing {
   /// `capacity` is a power of two. All memory is touched here.
   explicit DetourRing(std::size_t capacity) : records_(capacity), mask_(capacity - 1) {}
 
-  /// Producer: stores a detour, or counts it as lost when the ring is full.
-  void push(TickDetour detour) {
+  /// Producer: stores a detour, or counts it as lost when the ring is full; a sample that is refused is no loss of a
+  /// detour. False where it was refused.
+  bool push(TickDetour detour) {
     const std::uint64_t at = produced_.load(std::memory_order_relaxed);
     if (at - consumed_seen_ > mask_) {
       consumed_seen_ = consumed_.load(std::memory_order_acquire);
       if (at - consumed_seen_ > mask_) {
-        lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        return;
+        if (detour.kind != GapKind::sample)
+          lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        return false;
       }
     }
     records_[at & mask_] = detour;
     produced_.store(at + 1, std::memory_order_release);
+    return true;
   }
 
   /// Consumer: appends every stored detour to `out`, oldest first, as far as its capacity allows without allocating.

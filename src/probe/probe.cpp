@@ -8,11 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/cpu_set.h"
+#include "probe/switches.h"
 
 namespace noised {
 namespace {
@@ -87,7 +89,9 @@ void Probe::warm_up() const {
   LoopProgress warm_progress;
   const std::atomic<bool> once{true};
   for (int time = 0; time < 2; ++time) {
-    run_detour_loop(warm_ring, warm_progress, once, {options_.cpu, 0, UINT64_MAX, UINT64_MAX});
+    run_detour_loop(
+        warm_ring, warm_progress, once,
+        {options_.cpu, 0, UINT64_MAX, UINT64_MAX, std::min<std::uint64_t>(1, options_.quantum_ticks), options_.work});
   }
 }
 
@@ -121,7 +125,8 @@ bool Probe::return_to_cpu() {
 }
 
 LoopOptions Probe::loop_options() const {
-  return {options_.cpu, options_.threshold_ticks, options_.storing_limit_ticks, options_.run_ticks};
+  return {options_.cpu,       options_.threshold_ticks, options_.storing_limit_ticks,
+          options_.run_ticks, options_.quantum_ticks,   options_.work};
 }
 
 // Of random length: what comes at regular times must not fall into rests each time, or never.
@@ -138,11 +143,13 @@ void Probe::measure() {
   go_.wait(0);
   if (stop_.load()) return;
   const auto smi_before = smi_.read();
+  switches_before_.store(own_involuntary_switches(), std::memory_order_release);
   for (LoopEnd end = watch(); end != LoopEnd::stopped; end = watch()) {
     if (end == LoopEnd::rest) rest();
     if (end == LoopEnd::moved && !return_to_cpu()) return;
   }
   const auto smi_after = smi_.read();
+  switches_ = own_involuntary_switches() - switches_before_.load();
   if (smi_before && smi_after) smi_count_ = *smi_after - *smi_before;
 }
 
@@ -155,6 +162,13 @@ Status Probe::begin() {
   }
   return failure(fmt::format("CPU {} did not run the probe thread within {} s", options_.cpu, kStartLimitMs / 1000),
                  "something with a higher priority holds the CPU; try --policy fifo, or another CPU");
+}
+
+std::optional<std::uint64_t> Probe::switches() const {
+  if (!running_) return switches_;
+  const std::uint64_t before = switches_before_.load(std::memory_order_acquire);
+  const auto now = involuntary_switches(static_cast<pid_t>(state_.probe_pid));
+  return now && *now >= before ? std::optional(*now - before) : std::nullopt;
 }
 
 void Probe::end() {

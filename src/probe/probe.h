@@ -20,13 +20,15 @@ namespace noised {
 
 struct ProbeOptions {
   unsigned cpu = 0;
-  std::uint64_t threshold_ticks = 0;  ///< as LoopOptions has them, as the next two
+  std::uint64_t threshold_ticks = 0;  ///< as LoopOptions has them, as the next four
   std::uint64_t storing_limit_ticks = 0;
   std::uint64_t run_ticks = UINT64_MAX;  ///< between two rests
-  std::uint64_t rest_ns = 0;             ///< on average; a rest takes 0.5 to 1.5 times as long
-  bool fifo = false;                     ///< SCHED_FIFO instead of SCHED_OTHER
-  int priority = 1;                      ///< of SCHED_FIFO
-  bool inherits = false;  ///< the creating thread has that policy and priority: no right is needed to hand them on
+  std::uint64_t quantum_ticks = 0;
+  std::uint64_t work = 0;
+  std::uint64_t rest_ns = 0;  ///< on average; a rest takes 0.5 to 1.5 times as long
+  bool fifo = false;          ///< SCHED_FIFO instead of SCHED_OTHER
+  int priority = 1;           ///< of SCHED_FIFO
+  bool inherits = false;      ///< the creating thread has that policy and priority: no right is needed to hand them on
   std::size_t ring_capacity = 1U << 16U;
 };
 
@@ -51,6 +53,11 @@ class Probe {
   [[nodiscard]] const LoopProgress& progress() const { return progress_; }
   /// True while the thread is not on its CPU, and tries to return; one relaxed load.
   [[nodiscard]] bool is_away() const { return away_.load(std::memory_order_relaxed); }
+  /// How often the scheduler took the CPU from the thread since begin(), by its own count; nothing if it does not tell.
+  /// Reads a file until end() was called.
+  [[nodiscard]] std::optional<std::uint64_t> switches() const;
+  /// False once end() was called.
+  [[nodiscard]] bool is_running() const { return running_; }
   /// System management interrupts while the loop ran, after end(); nothing where they are not counted (smi_counter.h).
   [[nodiscard]] std::optional<std::uint64_t> smi_count() const { return running_ ? std::nullopt : smi_count_; }
 
@@ -73,7 +80,9 @@ class Probe {
   std::atomic<bool> away_{false};
   std::atomic<int> go_{0};  // futex
   SmiCounter smi_;
-  std::optional<std::uint64_t> smi_count_;  // the thread's until it is joined
+  std::atomic<std::uint64_t> switches_before_{0};  // until the loop began
+  std::optional<std::uint64_t> switches_;          // the thread's until it is joined, as the next
+  std::optional<std::uint64_t> smi_count_;         // the thread's until it is joined
   pthread_t thread_{};
   bool running_ = false;
 };

@@ -16,6 +16,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/write_all.h"
+
 namespace noised {
 namespace {
 
@@ -58,13 +60,9 @@ Result<BlockWriter> BlockWriter::begin(Descriptor file, std::string name) {
 }
 
 Status BlockWriter::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return file_error("write", name_);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-    size_ += static_cast<std::uint64_t>(written);
-  }
+  errno = write_all(file_.get(), bytes);
+  if (errno != 0) return file_error("write", name_);
+  size_ += bytes.size();
   return success();
 }
 

@@ -60,11 +60,15 @@ class ByteReader {
   }
   std::uint64_t number() {
     std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      const std::uint64_t next = byte();
-      if (shift == 63 && next > 1) return fail();
+    std::size_t at = at_;  // of its own: the member would be stored, and loaded again, at every byte
+    for (unsigned shift = 0; shift < 64 && at < bytes_.size(); shift += 7) {
+      const std::uint64_t next = static_cast<std::uint8_t>(bytes_[at++]);
+      if (shift == 63 && next > 1) break;
       value |= (next & 0x7fU) << shift;
-      if ((next & 0x80U) == 0) return good_ ? value : 0;
+      if (next < 0x80) {
+        at_ = at;
+        return value;
+      }
     }
     return fail();
   }

@@ -3,12 +3,17 @@
 #include "recording/description.h"
 
 #include <cpuid.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
+#include <utility>
 
+#include "base/monotonic.h"
 #include "base/read_file.h"
+#include "trace/clock.h"
 #include "views/json_parts.h"
 
 namespace noised {
@@ -27,8 +32,10 @@ Json cpu_json(const CpuCounts& cpu) {
             {"blind_ns", cpu.blind_ns},
             {"steal_ns", cpu.steal_ns},
             {"steal_step_ns", cpu.steal_step_ns},
-            {"smi_count", nullptr}};
+            {"smi_count", nullptr},
+            {"switches", nullptr}};
   if (cpu.smi_count) json["smi_count"] = *cpu.smi_count;
+  if (cpu.switches) json["switches"] = *cpu.switches;
   return json;
 }
 
@@ -41,6 +48,7 @@ void read_cpu(const Fields& fields, CpuCounts& cpu) {
   fields.read("steal_ns", cpu.steal_ns);
   fields.read("steal_step_ns", cpu.steal_step_ns);
   fields.read("smi_count", cpu.smi_count);
+  if (fields.optional("switches") != nullptr) fields.read("switches", cpu.switches);
 }
 
 Json counts_json(const Counts& counts) {
@@ -49,13 +57,28 @@ Json counts_json(const Counts& counts) {
   return Json{{"eligible", counts.containment.eligible},
               {"contained", counts.containment.contained},
               {"cpus", std::move(cpus)},
+              {"clock",
+               {{"ticks", counts.clock.ticks},
+                {"monotonic_ns", counts.clock.monotonic_ns},
+                {"realtime_ns", counts.clock.realtime_ns},
+                {"half_width_ticks", counts.clock.half_width_ticks}}},
               {"status", views::status_json(counts.status)}};
 }
 
+void read_clock(const Fields& fields, Counts& counts) {
+  fields.read("ticks", counts.clock.ticks);
+  fields.read("monotonic_ns", counts.clock.monotonic_ns);
+  fields.read("realtime_ns", counts.clock.realtime_ns);
+  fields.read("half_width_ticks", counts.clock.half_width_ticks);
+}
+
+// Recordings from before there was a clock have none.
 void read_counts(const Fields& fields, Counts& counts) {
   fields.read("eligible", counts.containment.eligible);
   fields.read("contained", counts.containment.contained);
   fields.each("cpus", [&](const Fields& item) { read_cpu(item, counts.cpus.emplace_back()); });
+  if (fields.optional("clock") != nullptr)
+    fields.object("clock", [&](const Fields& inner) { read_clock(inner, counts); });
   fields.object("status", [&](const Fields& inner) { views::read_status(inner, counts.status); });
 }
 
@@ -80,10 +103,12 @@ ReportLost lost_between(const ReportLost& from, const ReportLost& to) {
   lost.unpaired = since(from.unpaired, to.unpaired);
   lost.missed_runs = since(from.missed_runs, to.missed_runs);
   lost.incomplete_detours = since(from.incomplete_detours, to.incomplete_detours);
+  using Key = std::pair<std::optional<unsigned>, std::string_view>;
+  std::map<Key, std::uint64_t> before;
+  for (const ReportLoss& loss : from.by) before.emplace(Key(loss.cpu, loss.reason), loss.count);
   for (ReportLoss loss : to.by) {
-    for (const ReportLoss& before : from.by) {
-      if (before.cpu == loss.cpu && before.reason == loss.reason) loss.count = since(before.count, loss.count);
-    }
+    const auto found = before.find(Key(loss.cpu, loss.reason));
+    if (found != before.end()) loss.count = since(found->second, loss.count);
     if (loss.count != 0) lost.by.push_back(std::move(loss));
   }
   return lost;
@@ -94,9 +119,21 @@ void subtract(const CpuCounts& from, CpuCounts& to) {
   to.iterations = since(from.iterations, to.iterations);
   to.blind_ns = since(from.blind_ns, to.blind_ns);
   to.steal_ns = since(from.steal_ns, to.steal_ns);
+  if (from.switches && to.switches) to.switches = since(*from.switches, *to.switches);
 }
 
 }  // namespace
+
+ClockReading read_clocks() {
+  const ClockSample sample = read_clock_sample();
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const std::uint64_t since_ns = monotonic_ns() - sample.ns;
+  // Of the time between the two readings half may be before the second: it is far below what realtime is good for.
+  const std::uint64_t real_ns =
+      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+  return {sample.ticks, sample.ns, real_ns - since_ns, sample.half_width_ticks};
+}
 
 Counts counts_of(const Snapshot& snapshot, const StatusView& settings) {
   Counts counts;
@@ -110,7 +147,7 @@ Counts counts_of(const Snapshot& snapshot, const StatusView& settings) {
   counts.containment = snapshot.containment;
   for (const CpuSnapshot& cpu : snapshot.cpus) {
     counts.cpus.push_back({cpu.cpu, cpu.threshold_ns, cpu.observed_ns, cpu.iterations, cpu.blind_ns, cpu.steal_ns,
-                           cpu.steal_step_ns, cpu.smi_count});
+                           cpu.steal_step_ns, cpu.smi_count, cpu.switches});
   }
   return counts;
 }
@@ -147,6 +184,8 @@ std::string to_json(const Description& description) {
                           {"start", description.start},
                           {"boot_parameters", description.boot_parameters},
                           {"processor", description.processor},
+                          {"quantum_ns", description.quantum_ns},
+                          {"work", description.work},
                           {"base", counts_json(description.base)}});
 }
 
@@ -156,6 +195,8 @@ Result<Description> parse_description(std::string_view json) {
     fields.read("start", description.start);
     fields.read("boot_parameters", description.boot_parameters);
     fields.read("processor", description.processor);
+    if (fields.optional("quantum_ns") != nullptr) fields.read("quantum_ns", description.quantum_ns);
+    if (fields.optional("work") != nullptr) fields.read("work", description.work);
     fields.object("base", [&](const Fields& inner) { read_counts(inner, description.base); });
   });
 }

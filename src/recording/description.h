@@ -27,15 +27,27 @@ struct CpuCounts {
   std::uint64_t steal_ns = 0;
   std::uint64_t steal_step_ns = 0;
   std::optional<std::uint64_t> smi_count;
+  std::optional<std::uint64_t> switches;  ///< by which the scheduler took the CPU from the loop, by its own count
+};
+
+/// The clocks at one moment: TSC and CLOCK_MONOTONIC within half_width_ticks.
+struct ClockReading {
+  std::uint64_t ticks = 0;         ///< time stamp counter
+  std::uint64_t monotonic_ns = 0;  ///< the clock of everything in a recording
+  std::uint64_t realtime_ns = 0;   ///< since 1970
+  std::uint64_t half_width_ticks = 0;
 };
 
 /// Everything that was counted since the daemon started, but for detours and their sources.
 struct Counts {
   StatusView status;  ///< its uptime is the elapsed time
   Containment containment;
+  ClockReading clock;
   std::vector<CpuCounts> cpus;
 };
 
+/// The clocks now.
+ClockReading read_clocks();
 /// The counts of a snapshot, on top of the settings.
 Counts counts_of(const Snapshot& snapshot, const StatusView& settings);
 /// What was counted from `from` to `to`, both of one daemon.
@@ -45,10 +57,12 @@ Result<Counts> parse_counts(std::string_view json);
 
 /// The first block of a recording.
 struct Description {
-  std::string start;            ///< of the daemon; RFC 3339, UTC
-  std::string boot_parameters;  ///< /proc/cmdline
-  std::string processor;        ///< as the processor calls itself
-  Counts base;                  ///< what had been counted when the recording began
+  std::string start;             ///< of the daemon; RFC 3339, UTC
+  std::string boot_parameters;   ///< /proc/cmdline
+  std::string processor;         ///< as the processor calls itself
+  std::uint64_t quantum_ns = 0;  ///< of the samples of the loop's work; 0: none, as the next
+  std::uint64_t work = 0;        ///< iterations from one sample to the next
+  Counts base;                   ///< what had been counted when the recording began
 };
 
 std::string to_json(const Description& description);

@@ -9,8 +9,6 @@ namespace {
 // Linux has no more on x86-64. Each costs a quarter of a megabyte, most of it OverheadBounds, once it is played.
 constexpr std::size_t kMostCpus = 8192;
 
-using Problem = std::optional<std::string>;
-
 }  // namespace
 
 Playback::Playback(Description description)
@@ -37,25 +35,27 @@ WatchedCpu& Playback::cpu(std::size_t place) {
   return *watched;
 }
 
-Problem Playback::play_source(const Record& record) {
+const char* Playback::play_source(const Record& record) {
   if (ids_.size() >= SourceTable::kCapacity) return "more sources than there can be";
   ids_.push_back(sources_.restore(record.kind, record.text, record.category));
-  return std::nullopt;
+  return nullptr;
 }
 
-Problem Playback::play_interval(const Record& record, PlayerVisitor* visitor) {
+const char* Playback::play_interval(const Record& record, PlayerVisitor* visitor) {
   Interval interval = record.interval;
   if (interval.end_ns < interval.start_ns) return "an interval ends before it begins";
   if (interval.source >= ids_.size()) return "an interval has a source without a name";
   interval.source = ids_[interval.source];
   interval.kind = sources_.at(interval.source).kind;
-  if (interval.kind >= Kind::hypervisor) return "an interval has a source of no kernel activity";
+  if (interval.kind == Kind::none || interval.kind >= Kind::hypervisor) {
+    return "an interval has a source of no kernel activity";
+  }
   if (!cpu(record.cpu).add(interval)) return "more intervals in a detour than there can be";
   if (visitor != nullptr && record.tag == RecordTag::interval) visitor->interval(record.cpu, interval);
-  return std::nullopt;
+  return nullptr;
 }
 
-Problem Playback::play_detour(const Record& record, PlayerVisitor* visitor) {
+const char* Playback::play_detour(const Record& record, PlayerVisitor* visitor) {
   const RecordedDetour& recorded = record.detour;
   if (recorded.end_ns < recorded.start_ns) return "a detour ends before it begins";
   const Detour detour{recorded.start_ns, recorded.end_ns, recorded.in_doubt};
@@ -64,19 +64,19 @@ Problem Playback::play_detour(const Record& record, PlayerVisitor* visitor) {
   if (ledger == nullptr) return "the parts of a detour do not add up";
   behind_ = true;
   if (visitor != nullptr) visitor->detour(record.cpu, *ledger, record.text);
-  return std::nullopt;
+  return nullptr;
 }
 
-Problem Playback::play_checkpoint(std::string_view text) {
+const char* Playback::play_checkpoint(std::string_view text) {
   auto counts = parse_counts(text);
-  if (!counts) return counts.error().what;
+  if (!counts) return (checkpoint_problem_ = counts.error().what).c_str();
   if (counts.value().cpus.size() != cpus_.size()) return "a checkpoint has other CPUs than the description";
   counts_ = counts_between(description_.base, counts.value());
   behind_ = false;
-  return std::nullopt;
+  return nullptr;
 }
 
-Problem Playback::play(const Record& record, PlayerVisitor* visitor) {
+const char* Playback::play(const Record& record, PlayerVisitor* visitor) {
   switch (record.tag) {
     case RecordTag::source:
       return play_source(record);
@@ -89,10 +89,15 @@ Problem Playback::play(const Record& record, PlayerVisitor* visitor) {
     case RecordTag::rested:
       if (record.end_ns < record.start_ns) return "a gap ends before it begins";
       cpu(record.cpu).rest({record.start_ns, record.end_ns, false});
-      return std::nullopt;
+      if (visitor != nullptr) visitor->gap(record.cpu, record.start_ns, record.end_ns);
+      return nullptr;
     case RecordTag::begins:
       cpu(record.cpu).begin(record.start_ns);
-      return std::nullopt;
+      if (visitor != nullptr) visitor->begins(record.cpu, record.start_ns);
+      return nullptr;
+    case RecordTag::sample:
+      if (visitor != nullptr) visitor->sample(record.cpu, record.end_ns, record.iterations);
+      return nullptr;
     case RecordTag::checkpoint:
       return play_checkpoint(record.text);
     case RecordTag::part:
@@ -101,20 +106,21 @@ Problem Playback::play(const Record& record, PlayerVisitor* visitor) {
       for (const auto& watched : cpus_) {
         if (watched != nullptr) watched->forget_waiting();
       }
-      return std::nullopt;
+      return nullptr;
     case RecordTag::cpu:
       break;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
-Problem Playback::play(std::string_view block, PlayerVisitor* visitor) {
+std::optional<std::string> Playback::play(std::string_view block, PlayerVisitor* visitor) {
   RecordReader reader(block, cpus_.size());
   Record record;
   while (reader.next(record)) {
-    if (Problem problem = play(record, visitor)) return problem;
+    if (const char* const problem = play(record, visitor)) return problem;
   }
-  return reader.good() ? Problem() : Problem("a record that makes no sense");
+  if (!reader.good()) return "a record that makes no sense";
+  return std::nullopt;
 }
 
 void Playback::fill(Snapshot& snapshot) const {
@@ -142,6 +148,7 @@ void Playback::fill(Snapshot& snapshot) const {
     cpu.steal_ns = counts.steal_ns;
     cpu.steal_step_ns = counts.steal_step_ns;
     cpu.smi_count = counts.smi_count;
+    cpu.switches = counts.switches;
     if (cpus_[i] != nullptr) cpus_[i]->statistics().copy_to(cpu.statistics);
     snapshot.lost.incomplete_detours += cpu.statistics.totals().incomplete_detours;
   }

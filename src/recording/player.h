@@ -33,6 +33,12 @@ class PlayerVisitor {
   virtual void interval(std::size_t /*cpu*/, const Interval& /*interval*/) {}
   /// `details` are what the record has (next_details()); both are valid during the call.
   virtual void detour(std::size_t /*cpu*/, const Ledger& /*ledger*/, std::string_view /*details*/) {}
+  /// The CPU was not observed in this time: the loop was not there, or rested.
+  virtual void gap(std::size_t /*cpu*/, std::uint64_t /*start_ns*/, std::uint64_t /*end_ns*/) {}
+  /// The CPU is observed from this time on; again where a new part of the recording begins.
+  virtual void begins(std::size_t /*cpu*/, std::uint64_t /*first_ns*/) {}
+  /// Until this time, from the end of the sample before it, the loop did so many iterations; 0: the first of a series.
+  virtual void sample(std::size_t /*cpu*/, std::uint64_t /*end_ns*/, std::uint64_t /*iterations*/) {}
 };
 
 /// The records of a recording, without the file: one block after the other. Memory is that of the statistics.
@@ -57,11 +63,12 @@ class Playback {
 
  private:
   explicit Playback(Description description);
-  std::optional<std::string> play(const Record& record, PlayerVisitor* visitor);
-  std::optional<std::string> play_source(const Record& record);
-  std::optional<std::string> play_interval(const Record& record, PlayerVisitor* visitor);
-  std::optional<std::string> play_detour(const Record& record, PlayerVisitor* visitor);
-  std::optional<std::string> play_checkpoint(std::string_view text);
+  // What is wrong with the record, or null; not a string, of which each record would make one.
+  const char* play(const Record& record, PlayerVisitor* visitor);
+  const char* play_source(const Record& record);
+  const char* play_interval(const Record& record, PlayerVisitor* visitor);
+  const char* play_detour(const Record& record, PlayerVisitor* visitor);
+  const char* play_checkpoint(std::string_view text);
   WatchedCpu& cpu(std::size_t place);
 
   Description description_;
@@ -69,6 +76,7 @@ class Playback {
   SourceTable sources_;
   std::vector<SourceId> ids_;                      // by number in the recording
   std::vector<std::unique_ptr<WatchedCpu>> cpus_;  // made when first played
+  std::string checkpoint_problem_;
   bool behind_ = false;
   std::uint64_t lost_intervals_ = 0;  // by the recorder, as the next
   std::uint64_t lost_detours_ = 0;

@@ -18,10 +18,15 @@ constexpr std::uint64_t kOldEnoughNs = 1'000'000'000;
 // The end waits 2 s for a reader that is still there.
 constexpr unsigned kLastWaits = 200;
 constexpr useconds_t kLastWaitUs = 10'000;
+// Of a CPU with every reason of loss, as text, about.
+constexpr std::size_t kLongestCounts = 1024;
 
 // What was counted before anything was measured belongs to the run that is to be measured.
 void forget(Counts& counts) {
-  for (CpuCounts& cpu : counts.cpus) cpu.iterations = cpu.blind_ns = cpu.steal_ns = 0;
+  for (CpuCounts& cpu : counts.cpus) {
+    cpu.iterations = cpu.blind_ns = cpu.steal_ns = 0;
+    if (cpu.switches) cpu.switches = 0;
+  }
   counts.containment = {};
   counts.status.uptime_ns = counts.status.orphan_intervals = 0;
   counts.status.lost = {};
@@ -83,14 +88,28 @@ void Recorder::start(Recordable& pipeline) {
   if (!state_.compare_exchange_strong(was, State::recording)) return;  // closed before it began
   sources_written_ = 0;
   lost_intervals_ = lost_detours_ = 0;
-  describe(pipeline);
+  if (!describe(pipeline)) {
+    state_.store(State::ended, std::memory_order_release);
+    return;
+  }
+  losses_.assign(cpus_, {});
   begin_part(pipeline);
 }
 
-void Recorder::describe(Recordable& pipeline) {
+// The counts of many CPUs are long. The reader holds no block yet.
+bool Recorder::make_blocks(std::size_t description) {
+  block_bytes_ = std::clamp(kBlockBytes / 4 + cpus_ * kLongestCounts, kBlockBytes, kLongestBlock);
+  if (description > block_bytes_) return false;
+  if (block_bytes_ == kBlockBytes) return true;
+  for (Slot& slot : slots_) slot.bytes = std::make_unique<char[]>(block_bytes_);
+  return true;
+}
+
+bool Recorder::describe(Recordable& pipeline) {
   pipeline.fill(snapshot_);
   cpus_ = snapshot_.cpus.size();
   description_.base = counts_of(snapshot_, settings_);
+  description_.base.clock = read_clocks();
   // Nothing was measured yet: then the recording is of the whole run.
   const bool whole = std::all_of(snapshot_.cpus.begin(), snapshot_.cpus.end(),
                                  [](const CpuSnapshot& cpu) { return cpu.observed_ns == 0; });
@@ -100,26 +119,45 @@ void Recorder::describe(Recordable& pipeline) {
     description_.start = utc_now();
   }
   const std::string text = to_json(description_);
-  assert(text.size() <= kBlockBytes);  // less than 1 KiB a CPU, with every reason of loss
-  if (!begin_block()) return;
+  if (!make_blocks(text.size()) || !begin_block()) return false;
   std::memcpy(slots_[sealed_.load(std::memory_order_relaxed) % kBlocks].bytes.get(), text.data(), text.size());
   seal(BlockKind::description, text.size());
+  return true;
 }
 
 void Recorder::begin_part(Recordable& pipeline) {
   part_broken_ = false;
   sealed_ns_ = monotonic_ns();
   if (!have_room()) return;
+  // What was not kept and still waits for its detour is not lost: it is kept now. First it is counted.
+  taken_back_ = losses_;
+  counting_ = true;
+  pipeline.record_to(this);
+  counting_ = false;
   writer_.part(lost_intervals_, lost_detours_);
   lost_intervals_ = lost_detours_ = 0;
+  taken_back_.swap(losses_);
+  losses_.assign(cpus_, {});
   pipeline.record_to(this);
+}
+
+void Recorder::lose(std::size_t cpu, const Interval& interval) {
+  ++lost_intervals_;
+  if (losses_[cpu].intervals++ == 0) losses_[cpu].first_end_ns = interval.end_ns;
+}
+
+bool Recorder::take_back(std::size_t cpu, const Interval& interval) {
+  CpuLoss& loss = taken_back_[cpu];
+  if (loss.intervals == 0 || interval.end_ns < loss.first_end_ns) return false;
+  --loss.intervals;
+  return true;
 }
 
 // The block after the sealed ones, if the reader has given it back.
 bool Recorder::begin_block() {
   const std::uint64_t at = sealed_.load(std::memory_order_relaxed);
   if (at - taken_.load(std::memory_order_acquire) >= kBlocks) return false;
-  writer_.begin({slots_[at % kBlocks].bytes.get(), kBlockBytes}, cpus_);
+  writer_.begin({slots_[at % kBlocks].bytes.get(), block_bytes_}, cpus_);
   return writing_ = true;
 }
 
@@ -149,21 +187,27 @@ void Recorder::write_sources() {
 }
 
 void Recorder::begins(std::size_t cpu, std::uint64_t first_ns) {
-  if (have_room()) writer_.begins(cpu, first_ns);
+  if (!counting_ && have_room()) writer_.begins(cpu, first_ns);
 }
 
 void Recorder::interval(std::size_t cpu, const Interval& interval) {
   if (interval.source >= sources_written_) write_sources();
-  if (!have_room()) {
-    ++lost_intervals_;
-    return;
-  }
+  if (!have_room()) return lose(cpu, interval);
   writer_.interval(cpu, interval);
 }
 
 void Recorder::waits(std::size_t cpu, const Interval& interval) {
+  const bool taken_back = take_back(cpu, interval);
+  if (counting_) {
+    lost_intervals_ -= taken_back ? 1 : 0;
+    return;
+  }
   if (interval.source >= sources_written_) write_sources();
-  if (have_room()) writer_.interval(cpu, interval, true);
+  if (have_room()) {
+    writer_.interval(cpu, interval, !taken_back);
+  } else if (taken_back) {
+    lose(cpu, interval);
+  }
 }
 
 void Recorder::detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) {
@@ -195,9 +239,16 @@ void Recorder::gap(std::size_t cpu, GapKind kind, const Detour& gap) {
   writer_.gap(cpu, kind == GapKind::rested ? RecordTag::rested : RecordTag::moved, gap.start_ns, gap.end_ns);
 }
 
-// Not where it has no room in this block: it tells of what lies before it.
+void Recorder::sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) {
+  if (have_room()) writer_.sample(cpu, end_ns, iterations);
+}
+
+// Not where it has no room in this block: it tells of what lies before it. A recording without one says so.
 void Recorder::write_checkpoint(const Snapshot& snapshot) {
-  const std::string text = to_json(counts_of(snapshot, settings_));
+  Counts counts = counts_of(snapshot, settings_);
+  counts.clock = read_clocks();
+  const std::string text = to_json(counts);
+  if (text.size() + RecordWriter::kLongestRecord > block_bytes_) return;
   if (have_room(text.size())) writer_.checkpoint(text);
 }
 

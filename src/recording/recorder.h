@@ -22,7 +22,7 @@ namespace noised {
 /// is room again: then a new part begins.
 class Recorder : public PipelineSink {
  public:
-  /// 16 MiB, held once somebody has recorded.
+  /// 16 MiB, held once somebody has recorded; more where so many CPUs are watched that their counts need longer blocks.
   static constexpr std::size_t kBlocks = 16;
   static constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
 
@@ -61,6 +61,7 @@ class Recorder : public PipelineSink {
   void waits(std::size_t cpu, const Interval& interval) override;
   void detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) override;
   void gap(std::size_t cpu, GapKind kind, const Detour& gap) override;
+  void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override;
 
  private:
   enum class State : std::uint8_t { idle, asked, recording, closing, ended };
@@ -70,13 +71,22 @@ class Recorder : public PipelineSink {
     std::unique_ptr<char[]> bytes;
   };
 
+  /// What of a CPU was not kept since the part broke: its newest intervals.
+  struct CpuLoss {
+    std::uint64_t intervals = 0;
+    std::uint64_t first_end_ns = 0;
+  };
+
   void start(Recordable& pipeline);
   void give_away_old(Recordable& pipeline);
   bool wait_for_block();
-  void describe(Recordable& pipeline);
+  bool describe(Recordable& pipeline);
   void begin_part(Recordable& pipeline);
   bool have_room(std::size_t bytes = 0);
   bool begin_block();
+  bool make_blocks(std::size_t description);
+  void lose(std::size_t cpu, const Interval& interval);
+  bool take_back(std::size_t cpu, const Interval& interval);
   void seal(BlockKind kind, std::size_t size);
   void write_sources();
   void write_checkpoint(const Snapshot& snapshot);
@@ -95,12 +105,16 @@ class Recorder : public PipelineSink {
   RecordWriter writer_;
   bool writing_ = false;      // the slot after the sealed ones is being written
   bool part_broken_ = false;  // there was no room: nothing is kept until a new part begins
+  bool counting_ = false;     // waits() only counts what it takes back
+  std::size_t block_bytes_ = kBlockBytes;
   std::size_t cpus_ = 0;
   std::size_t sources_written_ = 0;
   std::uint64_t lost_intervals_ = 0;
   std::uint64_t lost_detours_ = 0;
-  std::uint64_t sealed_ns_ = 0;  // when a block was last given away
-  Snapshot snapshot_;            // of counts, for checkpoints
+  std::vector<CpuLoss> losses_;      // by CPU, as the next
+  std::vector<CpuLoss> taken_back_;  // of the part that broke: those that wait are told again
+  std::uint64_t sealed_ns_ = 0;      // when a block was last given away
+  Snapshot snapshot_;                // of counts, for checkpoints
 };
 
 }  // namespace noised

@@ -83,6 +83,12 @@ void RecordWriter::begins(std::size_t cpu, std::uint64_t first_ns) {
   time(first_ns);
 }
 
+void RecordWriter::sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) {
+  tag(RecordTag::sample, cpu);
+  time(end_ns);
+  bytes_.number(iterations);
+}
+
 void RecordWriter::checkpoint(std::string_view bytes) {
   tag(RecordTag::checkpoint);
   bytes_.text(bytes);
@@ -98,7 +104,7 @@ std::uint64_t RecordReader::time() { return last_ns_[cpu_] = bytes_.distance(las
 
 bool RecordReader::read_tag(RecordTag& tag) {
   const std::uint8_t number = bytes_.byte();
-  if (number < static_cast<std::uint8_t>(RecordTag::source) || number > static_cast<std::uint8_t>(RecordTag::part)) {
+  if (number < static_cast<std::uint8_t>(RecordTag::source) || number > static_cast<std::uint8_t>(RecordTag::sample)) {
     return good_ = false;
   }
   tag = static_cast<RecordTag>(number);
@@ -158,7 +164,8 @@ bool RecordReader::next(Record& record) {
   }
   record.tag = tag;
   record.cpu = cpu_;
-  if (tag >= RecordTag::interval && tag <= RecordTag::waits && last_ns_.empty()) return good_ = false;
+  const bool of_cpu = (tag >= RecordTag::interval && tag <= RecordTag::waits) || tag == RecordTag::sample;
+  if (of_cpu && last_ns_.empty()) return good_ = false;
   switch (tag) {
     case RecordTag::source:
       read_source(record);
@@ -178,6 +185,10 @@ bool RecordReader::next(Record& record) {
     case RecordTag::begins:
       record.start_ns = time();
       break;
+    case RecordTag::sample:
+      record.end_ns = time();
+      record.iterations = bytes_.number();
+      break;
     case RecordTag::checkpoint:
       record.text = bytes_.text();
       break;
@@ -189,6 +200,14 @@ bool RecordReader::next(Record& record) {
       break;
   }
   return good();
+}
+
+bool ends_with_checkpoint(std::string_view block, std::size_t cpus) {
+  RecordReader reader(block, cpus);
+  Record record;
+  bool checkpoint = false;
+  while (reader.next(record)) checkpoint = record.tag == RecordTag::checkpoint;
+  return checkpoint && reader.good();
 }
 
 bool next_details(ByteReader& from, EntryDetails& details) {

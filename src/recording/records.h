@@ -27,6 +27,7 @@ enum class RecordTag : std::uint8_t {
   waits,       ///< an interval that ended before the recording (or its part) began, of a detour that is still going on
   checkpoint,  ///< everything that was counted until here (checkpoint.h)
   part,        ///< recording was interrupted: a new part begins; so much was not recorded
+  sample,      ///< the loop's iterations since the sample before it; 0: the first of a series
 };
 
 /// A detour, with the parts of it that lay outside its intervals, as the daemon divided them.
@@ -51,12 +52,13 @@ struct EntryDetails {
 /// One record, whichever it is; only the fields of its tag mean something.
 struct Record {
   RecordTag tag = RecordTag::source;
-  std::size_t cpu = 0;  ///< of interval, detour, moved, rested, begins, waits
+  std::size_t cpu = 0;  ///< of interval, detour, moved, rested, begins, waits, sample
   Interval interval;    ///< without its kind, which is its source's, and its cause, which the details tell
   RecordedDetour detour;
-  std::uint64_t start_ns = 0;  ///< moved, rested; begins
-  std::uint64_t end_ns = 0;
-  Kind kind = Kind::none;  ///< source, as the next
+  std::uint64_t start_ns = 0;    ///< moved, rested; begins
+  std::uint64_t end_ns = 0;      ///< moved, rested; sample
+  std::uint64_t iterations = 0;  ///< sample
+  Kind kind = Kind::none;        ///< source, as the next
   Category category = Category::unexplained;
   std::string_view text;             ///< source: its name; detour: its details; checkpoint: all of it
   std::uint64_t lost_intervals = 0;  ///< part, as the next
@@ -77,6 +79,7 @@ class RecordWriter {
   void detour(std::size_t cpu, const RecordedDetour& detour, std::span<const EntryDetails> details);
   void gap(std::size_t cpu, RecordTag tag, std::uint64_t start_ns, std::uint64_t end_ns);
   void begins(std::size_t cpu, std::uint64_t first_ns);
+  void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations);
   void checkpoint(std::string_view bytes);
   void part(std::uint64_t lost_intervals, std::uint64_t lost_detours);
 
@@ -117,6 +120,9 @@ class RecordReader {
   std::vector<std::uint64_t> last_ns_;
   bool good_ = true;
 };
+
+/// Whether the last record of a block is a checkpoint: a recording that ends with this block tells of all of it.
+bool ends_with_checkpoint(std::string_view block, std::size_t cpus);
 
 /// Takes the details of one entry after the other from a detour's text; false at its end, or where it makes no sense.
 bool next_details(ByteReader& from, EntryDetails& details);

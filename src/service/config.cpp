@@ -90,12 +90,21 @@ Status apply_entry(Config& config, std::string_view section, const toml::key& ke
   return section == kCategories ? apply_category(config, key, node, file) : apply_key(config, section, key, node, file);
 }
 
+Status check_samples(const Config& config) {
+  if (config.quantum_ns != 0 && config.work != 0)
+    return usage_error("quantum and work: the loop takes samples by time or by work", "leave one of them out");
+  const std::uint64_t run_ns = kDutyPeriodNs * config.duty_percent / 100;
+  if (config.duty_percent < 100 && config.quantum_ns > run_ns / 4)
+    return usage_error("quantum: too few fit between two rests", "give a shorter one, or a duty_cycle of 100%");
+  return success();
+}
+
 // A contradiction stands where the setting does that is more likely to be changed.
 Status check_together(const Config& config, const toml::table& root, const std::string& file) {
   Status good = noised::check_together(config);
   if (good) return good;
-  const auto housekeeping = root["service"]["housekeeping_cpus"];
-  return usage_error(place(file, housekeeping.node()->source()) + good.error().what, good.error().remedy);
+  const auto key = check_samples(config) ? root["service"]["housekeeping_cpus"] : root["probe"]["quantum"];
+  return usage_error(place(file, key.node()->source()) + good.error().what, good.error().remedy);
 }
 
 Result<Config> apply_sections(const toml::table& root, const std::string& file) {
@@ -122,6 +131,7 @@ Result<Config> apply_sections(const toml::table& root, const std::string& file) 
 }  // namespace
 
 Status check_together(const Config& config) {
+  if (Status good = check_samples(config); !good) return good;
   const auto probed = parse_cpu_list(config.cpus);
   const auto housekeeping = parse_cpu_list(config.housekeeping_cpus);
   if (!probed || !housekeeping) return success();  // "isolated" is known at start only; then choose_cpus() checks
@@ -144,6 +154,8 @@ std::string differences(const Config& one, const Config& other) {
       {one.policy != other.policy, "probe.policy"},
       {one.priority != other.priority, "probe.priority"},
       {one.duty_percent != other.duty_percent, "probe.duty_cycle"},
+      {one.quantum_ns != other.quantum_ns, "probe.quantum"},
+      {one.work != other.work, "probe.work"},
       {one.buffer_bytes != other.buffer_bytes, "trace.buffer_size"},
       {one.drain_interval_ns != other.drain_interval_ns, "trace.drain_interval"},
       {one.socket != other.socket, "service.socket"},

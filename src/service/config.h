@@ -13,6 +13,10 @@
 
 namespace noised {
 
+/// With a duty cycle, a run of the loop and a rest, on average: short for who reads, long beside the start of a run
+/// (tens of us).
+inline constexpr std::uint64_t kDutyPeriodNs = 100'000'000;
+
 /// Scheduling policy of the measuring threads.
 enum class Policy : std::uint8_t { other, fifo };
 
@@ -22,6 +26,8 @@ struct Config {
   Policy policy = Policy::other;                   ///< [probe]
   int priority = 1;                                ///< [probe] 1 to 99; used with Policy::fifo only
   unsigned duty_percent = 100;                     ///< [probe] share of the time in which the loop runs; 1 to 100
+  std::uint64_t quantum_ns = 0;                    ///< [probe] of samples of the loop's work; 0: none
+  std::uint64_t work = 0;                          ///< [probe] iterations from one sample to the next; 0: none
   std::uint64_t buffer_bytes = 2 << 20;            ///< [trace] ring buffer of each CPU; a power of two
   std::uint64_t drain_interval_ns = 25'000'000;    ///< [trace]
   std::string socket = "/run/noised/noised.sock";  ///< [service]

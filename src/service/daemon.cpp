@@ -29,8 +29,6 @@ namespace {
 
 // A store takes 5 to 100 ns, an interruption at least 1 us with our own programs in it.
 constexpr std::uint64_t kStoringLimitNs = 1'000;
-// A run and a rest, on average: short for who reads, long beside the start of a run (tens of us).
-constexpr std::uint64_t kDutyPeriodNs = 100'000'000;
 constexpr useconds_t kCalibrationUs = 20'000;
 
 bool on_hypervisor() {
@@ -248,6 +246,8 @@ Status Daemon::start_probes() {
     options.cpu = cpu;
     options.threshold_ticks = clock_.to_ticks(config.threshold_ns);
     options.storing_limit_ticks = clock_.to_ticks(std::max(config.threshold_ns, kStoringLimitNs));
+    if (config.quantum_ns != 0) options.quantum_ticks = clock_.to_ticks(config.quantum_ns);
+    options.work = config.work;
     if (rests()) {
       options.run_ticks = clock_.to_ticks(kDutyPeriodNs * config.duty_percent / 100);
       options.rest_ns = kDutyPeriodNs * (100 - config.duty_percent) / 100;
@@ -280,6 +280,8 @@ void Daemon::start_pipeline() {
   Description machine;
   machine.start = run_.start;
   describe_machine(machine);
+  machine.quantum_ns = config.quantum_ns;
+  machine.work = config.work;
   StatusView settings = settings_;
   settings.unsupported = run_.unsupported;
   recorder_ = std::make_unique<Recorder>(sources_, std::move(settings), std::move(machine));

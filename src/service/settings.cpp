@@ -11,6 +11,7 @@
 #include "base/cpus.h"
 #include "base/parse.h"
 #include "base/quote.h"
+#include "probe/detour_loop.h"
 #include "service/tcp_socket.h"
 #include "service/unix_socket.h"
 
@@ -67,6 +68,34 @@ Status set_duty_cycle(Config& config, const std::string& value) {
                        "write whole percent, such as 25%");
   }
   config.duty_percent = percent;
+  return success();
+}
+
+Status set_quantum(Config& config, const std::string& value) {
+  const auto time = parse_time(value);
+  if (!time) return time.error();
+  const bool none = time.value() == 0;
+  if (!none && (time.value() < kMillisecond / 10 || time.value() > 1000 * kMillisecond)) {
+    return usage_error("quantum " + in_quotes(value) + " is not between 100us and 1s",
+                       "write such as 1ms, or 0ns for no samples");
+  }
+  config.quantum_ns = time.value();
+  return success();
+}
+
+// A sample every 100 us is more than enough; the loop looks once a batch.
+constexpr std::uint64_t kLeastWork = 10'000;
+constexpr std::uint64_t kMostWork = 1'000'000'000;
+
+Status set_work(Config& config, const std::string& value) {
+  std::uint64_t work = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, work);
+  if (error != std::errc{} || stop != end || (work != 0 && work < kLeastWork) || work > kMostWork) {
+    return usage_error(fmt::format("work {} is not between {} and {}", in_quotes(value), kLeastWork, kMostWork),
+                       "write a number of iterations such as 100000, or 0 for no samples");
+  }
+  config.work = (work + kLoopBatch - 1) / kLoopBatch * kLoopBatch;  // the loop looks once a batch: what it will do
   return success();
 }
 
@@ -149,6 +178,8 @@ constexpr std::array kSettings = {
     Setting{"probe", "policy", false, set_policy},
     Setting{"probe", "priority", true, set_priority},
     Setting{"probe", "duty_cycle", false, set_duty_cycle},
+    Setting{"probe", "quantum", false, set_quantum},
+    Setting{"probe", "work", true, set_work},
     Setting{"trace", "buffer_size", false, set_buffer_size},
     Setting{"trace", "drain_interval", false, set_drain_interval},
     Setting{"service", "socket", false, set_socket},
