@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the loop saw beside what the kernel told, and why the two differ (De, Kothari, Mann 2007: user-level and master
+// distribution).
+#pragma once
+
+#include <noised/types.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "analysis/density.h"
+#include "analysis/stretches.h"
+#include "attribution/ledger.h"
+#include "statistics/histogram.h"
+
+namespace noised {
+
+/// The two distributions of one CPU compared. A distance is nothing where one of the two is empty.
+struct DensityComparison {
+  unsigned cpu = 0;
+  std::uint64_t joined_within_ns = 0;  ///< pauses up to this long do not divide a stretch
+  std::uint64_t detours = 0;
+  std::uint64_t detours_with_activity = 0;  ///< of the kernel, with a duration
+  std::uint64_t stretches = 0;
+  std::uint64_t stretches_in_detours = 0;
+  std::uint64_t shortest_ns = 0;  ///< of all detours and stretches; 0 if there are none
+  std::uint64_t longest_ns = 0;
+  std::uint64_t instants = 0;           ///< events without duration by themselves: no stretch
+  std::uint64_t cut_stretches = 0;      ///< shown in parts, as there was no room to hold them
+  std::uint64_t overhead_ns = 0;        ///< of the detours with activity: only the loop sees it
+  std::uint64_t without_cause_ns = 0;   ///< of the same: hypervisor, hardware, unexplained
+  std::optional<double> as_seen;        ///< all detours against all stretches
+  std::optional<double> with_activity;  ///< detours with activity against stretches in detours
+  std::optional<double> explained;  ///< the same, detours less overhead_ns and without_cause_ns, stretches less pauses
+  DensityCurves curves;             ///< of all detours, and of all stretches
+};
+
+/// The longest pause between two stretches in which the loop cannot have run, learned from detours: to run, it needs an
+/// exit from the kernel and an entry, and no detour had less time around its intervals than this. Detours in doubt do
+/// not count.
+class LeastOverhead {
+ public:
+  void add(const Ledger& ledger);
+  /// In ns; the threshold where that is longer, as the loop takes shorter pauses of its own for nothing, or where no
+  /// detour tells.
+  [[nodiscard]] std::uint64_t bound_ns(std::uint64_t threshold_ns) const;
+
+ private:
+  std::optional<std::uint64_t> least_ns_;
+};
+
+/// Takes the events of one CPU as they were recorded. Memory is that of its histograms, and of Stretches.
+class Distributions {
+ public:
+  explicit Distributions(std::uint64_t joined_within_ns);
+  Distributions(const Distributions&) = delete;
+  Distributions& operator=(const Distributions&) = delete;
+  ~Distributions() = default;
+
+  void begin(std::uint64_t first_ns) { stretches_.begin(first_ns); }
+  void add(const Interval& interval) { stretches_.add(interval); }
+  void add(const Ledger& ledger);
+  void skip(std::uint64_t start_ns, std::uint64_t end_ns) { stretches_.skip(start_ns, end_ns); }
+
+  /// Durations of all detours.
+  [[nodiscard]] const Histogram& user() const { return user_; }
+  /// Durations of all stretches; of the last one after finish().
+  [[nodiscard]] const Histogram& rebuilt() const { return rebuilt_; }
+
+  /// Ends the last stretch; to be called once, after everything else.
+  DensityComparison finish(unsigned cpu);
+
+ private:
+  void take(const Stretch& stretch);
+  void note_length(std::uint64_t duration_ns);
+
+  Stretches stretches_;
+  DensityComparison result_;
+  Histogram user_;
+  Histogram user_with_activity_;
+  Histogram user_explained_;
+  Histogram rebuilt_;
+  Histogram rebuilt_in_detours_;
+  Histogram rebuilt_busy_;
+};
+
+}  // namespace noised
