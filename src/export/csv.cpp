@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of tasks are anybody's: a field that holds one begins with what kind it is ("task:") or a brace, so that no
+// spreadsheet takes it for a formula.
+#include "export/csv.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/quote.h"
+#include "export/new_directory.h"
+#include "views/json_fields.h"
+#include "views/views.h"
+
+namespace noised {
+namespace {
+
+enum Table : std::size_t { kIntervals, kDetours, kEntries, kNotObserved, kTables };
+
+struct TableHead {
+  const char* file;
+  const char* columns;
+};
+constexpr std::array<TableHead, kTables> kHeads{
+    {{"intervals.csv", "cpu,start_ns,duration_ns,category,source,pid,flags\n"},
+     {"detours.csv",
+      "cpu,start_ns,duration_ns,incomplete,explained_ns,overhead_ns,hypervisor_ns,hardware_ns,unexplained_ns\n"},
+     {"entries.csv", "cpu,detour_start_ns,start_ns,self_ns,depth,category,source,detail\n"},
+     {"not_observed.csv", "cpu,start_ns,end_ns\n"}}};
+constexpr const char* kSourceColumns = "cpu,category,source,count,total_ns,min_ns,mean_ns,max_ns,stddev_ns\n";
+
+/// Writes the tables while it is played.
+class CsvTables : public PlayerVisitor {
+ public:
+  CsvTables(const Playback& playback, std::vector<NewFile> files) : playback_(playback), files_(std::move(files)) {
+    for (std::size_t table = 0; table < kTables; ++table) files_[table].write(kHeads[table].columns);
+  }
+
+  void interval(std::size_t cpu, const Interval& interval) override {
+    const Source& source = playback_.sources().at(interval.source);
+    files_[kIntervals].write(
+        fmt::format("{},{},{},{},{},{},{}\n", playback_.cpu_number(cpu), interval.start_ns,
+                    interval.end_ns - interval.start_ns, to_string(source.category), csv_field(source_text(source)),
+                    interval.kind == Kind::task ? std::to_string(interval.id) : "", flags_text(interval)));
+  }
+  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+    files_[kDetours].write(fmt::format(
+        "{},{},{},{},{},{},{},{},{}\n", playback_.cpu_number(cpu), ledger.detour.start_ns,
+        ledger.detour.end_ns - ledger.detour.start_ns, ledger.detour.in_doubt ? 1 : 0, ledger.explained_ns,
+        ledger.overhead_ns, ledger.hypervisor_ns, ledger.outside_ns - ledger.hypervisor_ns, ledger.unexplained_ns));
+    write_entries(playback_.cpu_number(cpu), ledger, details);
+  }
+  void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
+    files_[kNotObserved].write(fmt::format("{},{},{}\n", playback_.cpu_number(cpu), start_ns, end_ns));
+  }
+
+  [[nodiscard]] bool good() const {
+    return files_[kIntervals].good() && files_[kDetours].good() && files_[kEntries].good() &&
+           files_[kNotObserved].good();
+  }
+  Status finish() {
+    for (NewFile& file : files_) {
+      if (Status finished = file.finish(); !finished) return finished;
+    }
+    return success();
+  }
+
+ private:
+  void write_entries(unsigned cpu, const Ledger& ledger, std::string_view details) {
+    std::vector<views::Json> known;
+    each_detail(details, [&](std::size_t entry, std::string_view key, std::string_view value) {
+      if (entry >= known.size()) known.resize(entry + 1, views::Json::object());
+      known[entry][std::string(key)] = as_utf8(value);
+    });
+    for (std::size_t at = 0; at < ledger.entries.size(); ++at) {
+      const LedgerEntry& entry = ledger.entries[at];
+      const Source& source = playback_.sources().at(entry.source);
+      const bool more = at < known.size() && !known[at].empty();
+      files_[kEntries].write(fmt::format(
+          "{},{},{},{},{},{},{},{}\n", cpu, ledger.detour.start_ns, entry.start_ns, entry.self_ns, entry.depth,
+          to_string(source.category), csv_field(source_text(source)), more ? csv_field(views::dump(known[at])) : ""));
+    }
+  }
+
+  const Playback& playback_;
+  std::vector<NewFile> files_;
+};
+
+Status write_file(NewDirectory& directory, const char* name, std::string_view text) {
+  auto file = directory.file(name);
+  if (!file) return file.error();
+  NewFile open = std::move(file).value();
+  open.write(text);
+  return open.finish();
+}
+
+std::string sources_text(const Report& report) {
+  std::string text = kSourceColumns;
+  for (const ReportSource& source : report.sources) {
+    text += fmt::format("{},{},{},{},{},{},{},{},{}\n", source.cpu, source.category,
+                        csv_field(as_utf8(source.kind + ":" + source.name)), source.count, source.total_ns,
+                        source.min_ns, source.mean_ns, source.max_ns, source.stddev_ns);
+  }
+  return text;
+}
+
+std::string machine_text(const Report& report, const Description& description) {
+  return views::dump(views::Json{{"host", report.host},
+                                 {"kernel", report.kernel},
+                                 {"processor", description.processor},
+                                 {"boot_parameters", description.boot_parameters},
+                                 {"clock", "CLOCK_MONOTONIC"}}) +
+         "\n";
+}
+
+Status write_summary(NewDirectory& directory, const Report& report, const Description& description) {
+  if (Status written = write_file(directory, "sources.csv", sources_text(report)); !written) return written;
+  if (Status written = write_file(directory, "report.json", views::to_json(report) + "\n"); !written) return written;
+  return write_file(directory, "machine.json", machine_text(report, description));
+}
+
+}  // namespace
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of("\",\r\n") == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (const char each : text) field += each == '"' ? "\"\"" : std::string(1, each);
+  return field + "\"";
+}
+
+Status export_csv(const Play& play, const std::string& out, const Progress& progress) {
+  auto player = play();
+  if (!player) return player.error();
+  auto directory = NewDirectory::create(out);
+  if (!directory) return directory.error();
+  std::vector<NewFile> files;
+  for (const TableHead& head : kHeads) {
+    auto file = directory.value()->file(head.file);
+    if (!file) return file.error();
+    files.push_back(std::move(file).value());
+  }
+  const Playback& playback = player.value().playback();
+  CsvTables tables(playback, std::move(files));
+  Status played = play_all(player.value(), tables, progress, [&tables] { return tables.good(); });
+  if (!played) return played;
+  if (Status finished = tables.finish(); !finished) return finished;
+  if (Status written = write_summary(*directory.value(), player.value().report(), playback.description()); !written) {
+    return written;
+  }
+  directory.value()->keep();
+  return exported_whole(player.value());
+}
+
+}  // namespace noised

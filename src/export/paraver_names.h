@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two small files of a Paraver trace: what its numbers mean, and what its rows are called.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recording/player.h"
+
+namespace noised {
+
+/// The .pcf: names and colours of states, names of events and of what could not be seen. After everything was played:
+/// sources are known then.
+std::string paraver_config(const Playback& playback, const std::vector<std::string>& unsupported);
+/// The .row: names of the CPUs, the node, and the loops on them.
+std::string paraver_rows(const Playback& playback);
+
+}  // namespace noised
