@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/collector.h"
+
+#include <algorithm>
+#include <array>
+
+namespace noised::page {
+namespace {
+
+std::size_t cpu_count(const Playback& playback) {
+  return std::max<std::size_t>(playback.description().base.cpus.size(), 1);
+}
+
+// With thousands of CPUs two bins each are more than that: still a bound.
+std::size_t bins_of_a_cpu(std::size_t cpus) {
+  return std::clamp<std::size_t>(Collector::kMostCpuBins / cpus, 2, Collector::kMostBins);
+}
+
+}  // namespace
+
+Collector::Collector(const Playback& playback)
+    : playback_(playback),
+      placing_(playback.sources()),
+      all_(1, kColumnCount, kMostBins),
+      by_cpu_(cpu_count(playback), kColumnCount, bins_of_a_cpu(cpu_count(playback))),
+      seen_(cpu_count(playback)) {}
+
+void Collector::see(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
+  const bool nothing_yet = std::none_of(seen_.begin(), seen_.end(), [](const Seen& seen) { return seen.begun; });
+  first_ns_ = nothing_yet ? start_ns : std::min(first_ns_, start_ns);
+  last_ns_ = nothing_yet ? end_ns : std::max(last_ns_, end_ns);
+  Seen& seen = seen_[cpu];
+  if (!seen.begun) seen = {true, start_ns, end_ns, 0};
+  seen.last_ns = std::max(seen.last_ns, end_ns);
+}
+
+void Collector::note_missing(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
+  if (end_ns <= start_ns) return;
+  seen_[cpu].missing_ns += end_ns - start_ns;
+  all_.add(0, kMissingColumn, start_ns, end_ns);
+  by_cpu_.add(cpu, kMissingColumn, start_ns, end_ns);
+}
+
+void Collector::detour(std::size_t cpu, const Ledger& ledger, std::string_view details) {
+  const Detour& detour = ledger.detour;
+  see(cpu, detour.start_ns, detour.end_ns);
+  std::array<std::uint64_t, kCategoryCount> sums{};
+  for (const Piece& piece : placing_.place(ledger)) {
+    const auto column = static_cast<std::size_t>(piece.category);
+    sums[column] += piece.end_ns - piece.start_ns;
+    all_.add(0, column, piece.start_ns, piece.end_ns);
+    by_cpu_.add(cpu, column, piece.start_ns, piece.end_ns);
+  }
+  all_.count(0, kDetourColumn, detour.start_ns);
+  by_cpu_.count(cpu, kDetourColumn, detour.start_ns);
+  if (detour.in_doubt) {
+    all_.count(0, kIncompleteColumn, detour.start_ns);
+    by_cpu_.count(cpu, kIncompleteColumn, detour.start_ns);
+  }
+  if (!longest_.wants(detour.end_ns - detour.start_ns)) return;
+  const auto most = std::max_element(sums.begin(), sums.end()) - sums.begin();
+  longest_.add({to_view(playback_, cpu, ledger, details), static_cast<Category>(most)});
+}
+
+void Collector::gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
+  see(cpu, start_ns, end_ns);
+  note_missing(cpu, start_ns, end_ns);
+}
+
+void Collector::begins(std::size_t cpu, std::uint64_t first_ns) {
+  const Seen before = seen_[cpu];
+  see(cpu, first_ns, first_ns);
+  if (before.begun && before.last_ns < first_ns) note_missing(cpu, before.last_ns, first_ns);  // between two parts
+}
+
+void Collector::sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t /*iterations*/) {
+  see(cpu, end_ns, end_ns);
+}
+
+void Collector::finish(const Report& report) {
+  if (first_ns_ == last_ns_) return;
+  all_.cover(first_ns_, last_ns_ - 1);
+  by_cpu_.cover(first_ns_, last_ns_ - 1);
+  for (std::size_t cpu = 0; cpu < playback_.description().base.cpus.size(); ++cpu) {
+    const Seen& seen = seen_[cpu];
+    note_missing(cpu, first_ns_, seen.begun ? seen.first_ns : last_ns_);
+    const std::uint64_t known_ns = seen.missing_ns + report.cpus[cpu].observed_ns;
+    const std::uint64_t span_ns = last_ns_ - first_ns_;
+    if (!seen.begun || known_ns >= span_ns) continue;
+    note_missing(cpu, std::max(seen.last_ns, last_ns_ - std::min(span_ns - known_ns, last_ns_)), last_ns_);
+  }
+}
+
+}  // namespace noised::page

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was measured as one HTML page that needs nothing else: figures, tables, and the scripts that draw them.
+#pragma once
+
+#include <noised/report.h>
+#include <noised/views.h>
+
+#include <string>
+
+#include "page/collector.h"
+#include "page/density_chart.h"
+#include "page/merged.h"
+#include "recording/description.h"
+
+namespace noised::page {
+
+/// Everything that the page is made of, all of the same recording.
+struct PageInput {
+  const Report& report;
+  const StatusView& status;
+  const Description& description;
+  const Collector& collector;
+  const Merged& merged;
+  const DensityChart& density;
+};
+
+// What the page shows at most; it says what it leaves out. The totals are of everything in any case.
+inline constexpr std::size_t kMostCpus = 512;  ///< those with the most stolen time
+inline constexpr std::size_t kMostSources = 150;
+inline constexpr std::size_t kMostCombinations = 40;
+inline constexpr std::size_t kMostListedDetours = 25;  ///< in the table; the chart has all of the longest
+
+/// The page, as UTF-8.
+std::string render(const PageInput& input);
+
+/// What the scripts draw, as JSON that may stand in a script element.
+std::string to_json(const PageInput& input);
+/// The tables, as HTML: they are there without scripts too.
+std::string about_table(const PageInput& input);
+std::string category_table(const PageInput& input);
+std::string cpu_table(const PageInput& input);
+std::string source_table(const PageInput& input);
+std::string tail_table(const PageInput& input);
+std::string combination_table(const PageInput& input);
+std::string detour_table(const PageInput& input);
+
+/// The places in the report of the CPUs that the page shows, rising.
+std::vector<std::size_t> shown_cpus(const Report& report);
+
+/// The page without its data: what stands for it are comments such as <!--data-->. Made at build time (embed.cmake).
+extern const char* const kTemplate;
+
+}  // namespace noised::page

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures as tables. Where rows are left out, a row or a remark says how many and how much.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "page/html_text.h"
+#include "page/page.h"
+#include "page/table_writer.h"
+#include "views/all_cpus.h"
+#include "views/format.h"
+
+namespace noised::page {
+namespace {
+
+std::string share_html(std::uint64_t part, std::uint64_t whole) {
+  return escape_html(views::format_share(views::ratio(part, whole)));
+}
+
+std::string name_html(Category category) {
+  std::string name(to_string(category));
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return fmt::format(R"(<span class="name"><span class="key c-{}"></span>{}</span>)", to_string(category), name);
+}
+
+std::string code_html(std::string_view text) { return "<code>" + escape_html(text) + "</code>"; }
+
+std::vector<std::string> source_row(const PageInput& input, const MergedSource& source) {
+  const auto time = [&](std::uint64_t ns) { return source.timed ? duration_html(ns) : "not timed"; };
+  return {name_html(source.category),
+          code_html(source.kind + ":" + source.name),
+          grouped(source.count),
+          escape_html(views::format_rate(source.count, views::observed_ns_of_all(input.report))),
+          time(source.total_ns),
+          time(source.min_ns),
+          time(source.mean_ns),
+          time(source.max_ns),
+          source.timed ? share_html(source.total_ns, views::stolen_ns_of_all(input.report)) : "-"};
+}
+
+std::set<Category> untimed_categories(const Merged& merged) {
+  std::set<Category> categories;
+  for (const MergedSource& source : merged.sources) {
+    if (!source.timed) categories.insert(source.category);
+  }
+  return categories;
+}
+
+// What the rows do not show, so that the column still adds up.
+std::vector<std::string> other_sources_row(const PageInput& input) {
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;
+  const std::vector<MergedSource>& sources = input.merged.sources;
+  for (std::size_t i = kMostSources; i < sources.size(); ++i) {
+    count += sources[i].count;
+    total_ns += sources[i].total_ns;
+  }
+  return {"",
+          fmt::format("{} other sources", sources.size() - kMostSources),
+          grouped(count),
+          "",
+          duration_html(total_ns),
+          "",
+          "",
+          "",
+          share_html(total_ns, views::stolen_ns_of_all(input.report))};
+}
+
+std::string joined(const std::vector<std::string>& sources) {
+  std::string html;
+  for (const std::string& source : sources) html += (html.empty() ? "" : " + ") + code_html(source);
+  return html;
+}
+
+std::string entries_html(const LongDetour& detour, const Merged& merged) {
+  std::string html;
+  for (const DetourEntryView& entry : detour.view.entries) {
+    if (!html.empty()) html += ", ";
+    const std::string label = entry.kind + ":" + entry.name;
+    html += code_html(label) + " " + (merged.untimed.contains(label) ? "not timed" : duration_html(entry.self_ns));
+  }
+  if (detour.view.overhead_ns != 0)
+    html += (html.empty() ? "overhead " : ", overhead ") + duration_html(detour.view.overhead_ns);
+  return html;
+}
+
+}  // namespace
+
+std::string category_table(const PageInput& input) {
+  const Report& report = input.report;
+  TableWriter table("Stolen time by category, all CPUs", {"category", ">time", ">of stolen time", ">of observed time"});
+  const std::set<Category> untimed = untimed_categories(input.merged);
+  for (std::size_t i = 0; i < kCategoryCount; ++i) {
+    const std::uint64_t ns = input.merged.all.categories[i];
+    if (ns == 0 && untimed.contains(static_cast<Category>(i)))
+      table.row({name_html(static_cast<Category>(i)), "not timed", "-", "-"});
+    if (ns == 0) continue;
+    table.row({name_html(static_cast<Category>(i)), duration_html(ns), share_html(ns, views::stolen_ns_of_all(report)),
+               share_html(ns, views::observed_ns_of_all(report))});
+  }
+  table.sum({"all", duration_html(views::stolen_ns_of_all(report)),
+             share_html(views::stolen_ns_of_all(report), views::stolen_ns_of_all(report)),
+             share_html(views::stolen_ns_of_all(report), views::observed_ns_of_all(report))});
+  return table.finish();
+}
+
+std::string cpu_table(const PageInput& input) {
+  const Report& report = input.report;
+  TableWriter table("CPUs", {">CPU", ">observed", ">not observed", ">threshold", ">detours", ">stolen",
+                             ">of observed time", ">longest", ">steal time counted", ">SMI"});
+  const std::vector<std::size_t> shown = shown_cpus(report);
+  std::uint64_t shown_ns = 0;
+  for (const std::size_t place : shown) {
+    const ReportCpu& cpu = report.cpus[place];
+    shown_ns += cpu.detour_ns;
+    table.row({std::to_string(cpu.cpu), duration_html(cpu.observed_ns), duration_html(cpu.blind_ns),
+               duration_html(cpu.threshold_ns), grouped(cpu.detours), duration_html(cpu.detour_ns),
+               share_html(cpu.detour_ns, cpu.observed_ns), duration_html(cpu.max_detour_ns),
+               duration_html(cpu.steal_ns), cpu.smi_count ? grouped(*cpu.smi_count) : "not known"});
+  }
+  if (shown.size() == report.cpus.size()) return table.finish();
+  return table.finish(fmt::format("{} CPUs with less stolen time, {} ns in all, are not shown one by one.",
+                                  report.cpus.size() - shown.size(),
+                                  grouped(views::stolen_ns_of_all(report) - shown_ns)));
+}
+
+std::string source_table(const PageInput& input) {
+  TableWriter table("Sources by stolen time, all CPUs", {"category", "source", ">count", ">per second", ">total",
+                                                         ">min", ">mean", ">max", ">of stolen time"});
+  const std::vector<MergedSource>& sources = input.merged.sources;
+  for (std::size_t i = 0; i < std::min(sources.size(), kMostSources); ++i) table.row(source_row(input, sources[i]));
+  if (sources.size() > kMostSources) table.row(other_sources_row(input));
+  return table.finish("Per second: of observed time of one CPU. Times are self times: what is nested has its own row.");
+}
+
+std::string tail_table(const PageInput& input) {
+  TableWriter table("Tails: self times above the 99th percentile, all CPUs",
+                    {"source", ">99th percentile", ">above it", ">their sum", ">of the source's time", ">longest"});
+  std::size_t rows = 0;
+  for (const MergedSource& source : input.merged.sources) {
+    if (source.tail_count == 0 || rows++ >= kMostSources) continue;
+    table.row({code_html(source.kind + ":" + source.name), duration_html(source.p99_ns), grouped(source.tail_count),
+               duration_html(source.tail_ns), share_html(source.tail_ns, source.total_ns),
+               duration_html(source.max_ns)});
+  }
+  return table.finish(
+      rows > kMostSources ? fmt::format("{} sources with less stolen time have tails too.", rows - kMostSources) : "");
+}
+
+std::string combination_table(const PageInput& input) {
+  const std::vector<ReportCombination>& combinations = input.report.combinations;
+  TableWriter table("What came together in one detour, all CPUs",
+                    {"sources, in order of their start", ">detours", ">total", ">longest", ">of stolen time"});
+  std::uint64_t detours = 0;
+  std::uint64_t total_ns = 0;
+  for (std::size_t i = 0; i < combinations.size(); ++i) {
+    const ReportCombination& it = combinations[i];
+    if (i < kMostCombinations) {
+      table.row({joined(it.sources), grouped(it.count), duration_html(it.total_ns), duration_html(it.max_ns),
+                 share_html(it.total_ns, views::stolen_ns_of_all(input.report))});
+    } else {
+      detours += it.count;
+      total_ns += it.total_ns;
+    }
+  }
+  if (detours != 0) {
+    table.row({fmt::format("{} other combinations", combinations.size() - kMostCombinations), grouped(detours),
+               duration_html(total_ns), "", share_html(total_ns, views::stolen_ns_of_all(input.report))});
+  }
+  return table.finish();
+}
+
+std::string detour_table(const PageInput& input) {
+  const std::vector<LongDetour> longest = input.collector.longest().sorted();
+  TableWriter table("The longest detours", {">at", ">CPU", ">duration", "what it was"});
+  for (std::size_t i = 0; i < std::min(longest.size(), kMostListedDetours); ++i) {
+    const DetourView& view = longest[i].view;
+    table.row({duration_html(view.start_ns - input.collector.first_ns()), std::to_string(view.cpu),
+               duration_html(view.duration_ns),
+               entries_html(longest[i], input.merged) + (view.incomplete ? " <em>(incomplete)</em>" : "")});
+  }
+  return table.finish("At: since the first time that was observed.");
+}
+
+}  // namespace noised::page
