@@ -8,13 +8,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "noisectl/density_command.h"
+#include "noisectl/export_command.h"
 #include "noisectl/histogram_cpu.h"
 #include "noisectl/http_client.h"
 #include "noisectl/output.h"
+#include "noisectl/page_command.h"
+#include "noisectl/peak_command.h"
 #include "noisectl/quiet.h"
 #include "noisectl/record_command.h"
 #include "noisectl/replay_command.h"
+#include "noisectl/replay_top.h"
+#include "noisectl/report_command.h"
 #include "noisectl/selftest_command.h"
+#include "noisectl/series_command.h"
 #include "noisectl/stop_signals.h"
 #include "noisectl/top_screen.h"
 #include "views/lost_line.h"
@@ -33,9 +40,9 @@ Status print(std::string text) {
   return output.finish();
 }
 
-/// GET `path`, printed as it came or as `parse` and to_text make it.
-template <typename Parse>
-Status show(const Options& options, const char* path, Parse parse) {
+/// GET `path`, printed as it came or as `parse` and `print_view` make it.
+template <typename Parse, typename Print>
+Status show(const Options& options, const char* path, Parse parse, Print print_view) {
   Result<HttpClient> client = HttpClient::create(options.socket);
   if (!client) return client.error();
   Result<std::string> body = client.value().get(path, kAnswerTime);
@@ -43,17 +50,25 @@ Status show(const Options& options, const char* path, Parse parse) {
   if (options.json) return print(std::move(body.value()));
   const auto view = parse(body.value());
   if (!view) return view.error();
-  return print(views::to_text(view.value()));
+  return print_view(view.value());
 }
 
-Status histogram_of_cpu(const Options& options, unsigned cpu) {
+template <typename Parse>
+Status show(const Options& options, const char* path, Parse parse) {
+  return show(options, path, parse, [](const auto& view) { return print(views::to_text(view)); });
+}
+
+Status histogram(const Options& options) {
   Result<HttpClient> client = HttpClient::create(options.socket);
   if (!client) return client.error();
   const Result<std::string> body = client.value().get("/v1/histogram", kAnswerTime);
   if (!body) return body.error();
   Result<HistogramView> view = views::parse_histogram(body.value());
   if (!view) return view.error();
-  if (Status kept = keep_cpu(cpu, view.value()); !kept) return kept;
+  if (options.cpu) {
+    if (Status kept = keep_cpu(*options.cpu, view.value()); !kept) return kept;
+  }
+  if (options.range) return print_peak(options, view.value());
   return print(options.json ? views::to_json(view.value()) : views::to_text(view.value()));
 }
 
@@ -127,19 +142,17 @@ Status reload(const Options& options) {
                                : "reloaded; these settings take effect at the next start only: " + waiting);
 }
 
-}  // namespace
-
-Status run(const Options& options) {
-  if (!options.replay.empty()) return run_replay(options);
+Status run_live(const Options& options) {
   switch (options.command) {
     case Command::top:
       return run_top(options);
     case Command::report:
-      return show(options, "/v1/report", views::parse_report);
+      return show(options, "/v1/report", views::parse_report,
+                  [&](const Report& report) { return print_report(options, report); });
     case Command::detours:
       return detours(options);
     case Command::histogram:
-      if (options.cpu) return histogram_of_cpu(options, *options.cpu);
+      if (options.cpu || options.range) return histogram(options);
       return show(options, "/v1/histogram", views::parse_histogram);
     case Command::status:
       return show(options, "/v1/status", views::parse_status);
@@ -149,8 +162,30 @@ Status run(const Options& options) {
       return reload(options);
     case Command::selftest:
       return run_selftest(options);
+    default:
+      return failure("unknown command");
   }
-  return failure("unknown command");
+}
+
+}  // namespace
+
+Status run(const Options& options) {
+  switch (options.command) {
+    case Command::export_trace:
+      return run_export(options);
+    case Command::density:
+      return run_density(options);
+    case Command::ftq:
+    case Command::fwq:
+    case Command::selfish:
+    case Command::latencytest:
+      return run_series(options);
+    default:
+      break;
+  }
+  if (!options.html.empty()) return run_page(options);
+  if (options.replay.empty()) return run_live(options);
+  return options.command == Command::top ? run_replay_top(options) : run_replay(options);
 }
 
 Status run_command_line(int argc, const char* const* argv) {

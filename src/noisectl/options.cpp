@@ -4,7 +4,9 @@
 
 #include <sys/un.h>
 
+#include <cmath>
 #include <limits>
+#include <map>
 #include <sstream>
 
 #include <CLI/CLI.hpp>
@@ -23,6 +25,7 @@ struct Times {
   std::string interval;
   std::string min;
   std::string size;
+  std::string range;
 };
 
 /// A whole number from 0 or 1 up. CLI11 wraps -1 around to the largest number of the type: it is above every limit.
@@ -33,8 +36,45 @@ CLI::Validator number_from(Number least) {
 }
 
 CLI::Validator not_empty() {
-  return CLI::Validator([](const std::string& path) { return std::string(path.empty() ? "the path is empty" : ""); },
-                        "");
+  return CLI::Validator([](const std::string& path) { return std::string(path.empty() ? "it is empty" : ""); }, "");
+}
+
+void describe_report(CLI::App* report, Options& options, Times& times) {
+  static const std::map<std::string, ReportBy> kBy{{"ledger", ReportBy::ledger},
+                                                   {"sources", ReportBy::sources},
+                                                   {"combinations", ReportBy::combinations},
+                                                   {"events", ReportBy::events}};
+  report->add_flag("--json", options.json, "print JSON");
+  report->add_flag("--csv", options.csv, "print comma-separated values, of the sources unless --by says other")
+      ->excludes("--json");
+  report->add_option("--html", options.html, "create a page with tables and charts")
+      ->check(not_empty())
+      ->excludes("--json")
+      ->excludes("--csv")
+      ->type_name("FILE");
+  report
+      ->add_option("--by", options.by,
+                   "one table: sources, combinations, events; ledger: everything, with --csv by CPU")
+      ->excludes("--json")
+      ->excludes("--html")
+      ->transform(CLI::CheckedTransformer(kBy).description(""))
+      ->type_name("WHAT");
+  report->add_option("--duration", times.duration, "--html of a daemon: measure so long (10s)")
+      ->needs("--html")
+      ->type_name("TIME");
+}
+
+void describe_export(CLI::App* sub, Options& options) {
+  static const std::map<std::string, ExportFormat> kFormats{{"perfetto", ExportFormat::perfetto},
+                                                            {"paraver", ExportFormat::paraver},
+                                                            {"ctf", ExportFormat::ctf},
+                                                            {"csv", ExportFormat::csv}};
+  sub->add_option("--format", options.format, "perfetto, paraver, ctf or csv")
+      ->required()
+      ->transform(CLI::CheckedTransformer(kFormats).description(""))
+      ->type_name("FORMAT");
+  sub->add_option("-o,--output", options.output, "what to create")->required()->check(not_empty())->type_name("OUT");
+  sub->add_option("FILE", options.input, "the recording")->check(not_empty());
 }
 
 void describe(CLI::App& app, Options& options, Times& times) {
@@ -55,8 +95,11 @@ void describe(CLI::App& app, Options& options, Times& times) {
   CLI::App* top = command("top", "live view of who takes the CPUs away", Command::top);
   top->add_option("--duration", times.duration, "end after this time")->type_name("TIME");
   top->add_option("--interval", times.interval, "time between two updates (1s)")->type_name("TIME");
+  top->add_option("--speed", options.speed, "of a recording: so many times as fast as it happened (1)")
+      ->needs(app.get_option("--replay"))
+      ->type_name("N");
 
-  json(command("report", "everything since the daemon started", Command::report));
+  describe_report(command("report", "everything since the daemon started", Command::report), options, times);
 
   CLI::App* detours = command("detours", "the latest detours, one a line", Command::detours);
   detours->add_flag("--follow", options.follow, "go on as they happen");
@@ -67,6 +110,9 @@ void describe(CLI::App& app, Options& options, Times& times) {
   json(detours);
 
   CLI::App* histogram = command("histogram", "how long detours and their sources last", Command::histogram);
+  histogram->add_option("--range", times.range, "who makes up this range, such as 100us-110us")
+      ->check(not_empty())
+      ->type_name("TIME-TIME");
   histogram->add_option("--cpu", options.cpu, "only this CPU")->check(number_from<unsigned>(0))->type_name("N");
   json(histogram);
 
@@ -79,6 +125,25 @@ void describe(CLI::App& app, Options& options, Times& times) {
       ->type_name("FILE");
   record->add_option("--duration", times.duration, "end after this time")->type_name("TIME");
   record->add_option("--size", times.size, "end when the file is as large, such as 100MiB")->type_name("SIZE");
+
+  const auto measured = [&](CLI::App* sub) {
+    sub->add_option("--duration", times.duration, "of a daemon: measure so long (10s)")->type_name("TIME");
+    return sub;
+  };
+  describe_export(measured(command("export", "a recording for other tools", Command::export_trace)), options);
+  json(measured(command("density", "how long detours are, as the loop saw them and as the kernel's events say",
+                        Command::density)));
+  const auto series = [&](const char* name, const char* help, Command which) {
+    CLI::App* sub = measured(command(name, help, which));
+    sub->add_option("--cpu", options.cpu, "of this CPU")->check(number_from<unsigned>(0))->type_name("N");
+    return sub;
+  };
+  CLI::App* ftq = series("ftq", "work done in each quantum of time, as FTQ prints it", Command::ftq);
+  CLI::Option* compare = ftq->add_flag("--compare", options.compare, "what it says against the ledger, instead");
+  ftq->add_flag("--json", options.json, "print JSON")->needs(compare);
+  series("fwq", "time taken by each portion of work, as FWQ prints it", Command::fwq);
+  series("selfish", "each detour, as selfish (netgauge) prints it", Command::selfish);
+  series("latencytest", "interruptions over 1us, and what the scheduler did", Command::latencytest);
 
   json(command("reload", "the daemon reads its configuration again (root only)", Command::reload));
 
@@ -98,6 +163,17 @@ Status read_time(const char* flag, const std::string& text, std::uint64_t& out) 
   return success();
 }
 
+Status read_range(const std::string& text, Options& options) {
+  if (text.empty()) return success();
+  const std::size_t dash = text.find('-');
+  const auto low = parse_time(text.substr(0, dash));
+  const auto high = parse_time(dash == std::string::npos ? "" : text.substr(dash + 1));
+  if (!low || !high || low.value() > high.value())
+    return usage_error("--range " + text + " is no range of durations", "give such as 100us-110us");
+  options.range = DurationRange{low.value(), high.value()};
+  return success();
+}
+
 Status read_times(const Times& times, Options& options) {
   if (Status read = read_time("--min", times.min, options.min_ns); !read) return read;
   if (Status read = read_time("--interval", times.interval, options.interval_ns); !read) return read;
@@ -109,8 +185,14 @@ Status read_times(const Times& times, Options& options) {
     if (size.value() == 0) return usage_error("--size: a file without a byte has no recording", "give such as 100MiB");
     options.size_bytes = size.value();
   }
+  if (Status read = read_range(times.range, options); !read) return read;
   if (times.duration.empty()) return success();
   return read_time("--duration", times.duration, options.duration_ns.emplace());
+}
+
+Status check_speed(double speed) {
+  if (std::isfinite(speed) && speed > 0) return success();
+  return usage_error("--speed: a recording is played forward", "give a number above 0, such as 10");
 }
 
 Status check_socket(const std::string& path) {
@@ -123,14 +205,17 @@ Status check_socket(const std::string& path) {
 Status check_replay(const Options& options) {
   if (options.replay.empty()) return success();  // --replay "" does not parse
   switch (options.command) {
-    case Command::report:
-    case Command::detours:
-    case Command::histogram:
-    case Command::status:
+    case Command::record:
+    case Command::reload:
+    case Command::selftest:
+      return usage_error("--replay: this command needs a running daemon",
+                         "a recording can be shown with top, report, detours, histogram, status, density, ftq, fwq, "
+                         "selfish and latencytest, and exported");
+    case Command::top:
       return success();
     default:
-      return usage_error("--replay: this command needs a running daemon",
-                         "a recording can be shown with report, detours, histogram and status");
+      if (!options.duration_ns) return success();
+      return usage_error("--duration: a recording is as long as it is", "leave it out");
   }
 }
 
@@ -158,6 +243,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   }
   if (Status read = read_times(times, options); !read) return read.error();
   if (Status read = check_socket(options.socket); !read) return read.error();
+  if (Status read = check_speed(options.speed); !read) return read.error();
   if (Status replayed = check_replay(options); !replayed) return replayed.error();
   return CommandLine(std::move(options));
 }

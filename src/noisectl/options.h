@@ -10,22 +10,58 @@
 
 #include <noised/result.h>
 
+#include "views/report_tables.h"
+
 namespace noised::client {
 
-enum class Command { top, report, detours, histogram, status, record, reload, selftest };
+enum class Command {
+  top,
+  report,
+  detours,
+  histogram,
+  status,
+  record,
+  export_trace,
+  density,
+  ftq,
+  fwq,
+  selfish,
+  latencytest,
+  reload,
+  selftest,
+};
+
+using ReportBy = views::ReportTable;
+
+enum class ExportFormat { perfetto, paraver, ctf, csv };
+
+/// Durations from low_ns to high_ns, both included.
+struct DurationRange {
+  std::uint64_t low_ns = 0;
+  std::uint64_t high_ns = 0;
+};
 
 struct Options {
   Command command = Command::report;
   std::string socket = "/run/noised/noised.sock";
   std::string replay;  ///< a recording to show in place of a daemon; empty: none
   bool json = false;
-  bool follow = false;                        ///< detours: go on until stopped
-  std::uint64_t min_ns = 0;                   ///< detours: only those at least this long
-  std::optional<std::uint64_t> count;         ///< detours: end after so many
-  std::optional<unsigned> cpu;                ///< histogram: only this CPU; selftest: disturb this one
-  std::string output;                         ///< record: the file to create
+  bool follow = false;                 ///< detours: go on until stopped
+  std::uint64_t min_ns = 0;            ///< detours: only those at least this long
+  std::optional<std::uint64_t> count;  ///< detours: end after so many
+  std::optional<unsigned> cpu;         ///< histogram: only this CPU; selftest: disturb this one
+  std::string output;                  ///< record, export: what to create
+  std::string input;                   ///< export: the recording; empty: as --replay says
+  std::optional<ReportBy> by;          ///< report: one table; nothing: everything, or with csv the sources
+  bool csv = false;                    ///< report: as comma-separated values
+  std::string html;                    ///< report: the page to create; empty: none
+  std::optional<DurationRange> range;  ///< histogram: who makes up these durations
+  ExportFormat format = ExportFormat::perfetto;
+  bool compare = false;                       ///< ftq: with the ledger, in place of the series
+  double speed = 1;                           ///< top of a recording: times as fast as it happened
   std::uint64_t size_bytes = 0;               ///< record: end when the file is as large; 0: never
-  std::optional<std::uint64_t> duration_ns;   ///< top, record: end after this time; selftest: spend it
+  std::optional<std::uint64_t> duration_ns;   ///< top, record: end after this time; selftest: spend it;
+                                              ///< what needs a recording of a daemon: record so long
   std::vector<std::string> only;              ///< selftest: modes; empty: all
   std::uint64_t interval_ns = 1'000'000'000;  ///< top: time between two updates
 };

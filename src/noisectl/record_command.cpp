@@ -13,7 +13,9 @@
 #include "noisectl/http_client.h"
 #include "noisectl/quiet.h"
 #include "noisectl/stop_signals.h"
+#include "recording/description.h"
 #include "recording/recording_file.h"
+#include "recording/records.h"
 #include "views/views.h"
 
 namespace noised::client {
@@ -39,12 +41,12 @@ class RecordingWriter {
       recorded_ns_ = now_ns - began_ns_;
     } else {
       began_ns_ = now_ns;
+      const Result<Description> description = parse_description(bytes);
+      if (description) cpus_ = description.value().base.cpus.size();
     }
     show(now_ns);
-    // A block tells of the time before it: the last is the first that comes after the time asked for.
-    if (!empty_ && options_.duration_ns && now_ns - began_ns_ >= *options_.duration_ns) return false;
-    full_ = options_.size_bytes != 0 && file_.size() >= options_.size_bytes;
-    return bool(status_) && !full_;
+    full_ = full_ || (options_.size_bytes != 0 && file_.size() >= options_.size_bytes);
+    return bool(status_) && (empty_ || !enough(now_ns) || !ends_with_checkpoint(bytes, cpus_));
   }
 
   [[nodiscard]] bool daemon_ended() const { return daemon_ended_; }
@@ -61,6 +63,11 @@ class RecordingWriter {
   }
 
  private:
+  // A block tells of the time before it: the last is the first that comes after the time asked for, and that tells what
+  // was observed until its end.
+  [[nodiscard]] bool enough(std::uint64_t now_ns) const {
+    return full_ || (options_.duration_ns && now_ns - began_ns_ >= *options_.duration_ns);
+  }
   void show(std::uint64_t now_ns) {
     if (!terminal_ || now_ns - shown_ns_ < kSecond) return;
     shown_ns_ = now_ns;
@@ -79,6 +86,7 @@ class RecordingWriter {
   std::uint64_t began_ns_;
   std::uint64_t recorded_ns_ = 0;
   std::uint64_t shown_ns_ = 0;
+  std::size_t cpus_ = 0;
   bool full_ = false;
   bool daemon_ended_ = false;
   bool empty_ = true;
@@ -99,12 +107,12 @@ std::uint32_t BlockSplitter::word(std::string_view bytes) {
   return value;
 }
 
-Status run_record(const Options& options) {
+Status record_from_daemon(const Options& options, const RecordingCreator& create) {
   Result<HttpClient> client = HttpClient::create(options.socket);
   if (!client) return client.error();
   // Before there is a file: a daemon that does not answer leaves none behind.
   if (auto status = ask_status(client.value()); !status) return status.error();
-  auto file = create_recording(options.output);
+  auto file = create();
   if (!file) return file.error();
   keep_off_probed(options.socket);
   const StopSignals stop;
@@ -114,16 +122,23 @@ Status run_record(const Options& options) {
       client.value().stream_bytes("/v1/recording", longest_wait(options), stop.fd(), [&](std::string_view piece) {
         return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
       });
-  if (blocks.bad()) return failure("daemon at " + options.socket, "are noised and noisectl of the same version?");
-  const bool cut = writer.empty() || !end || (end.value() == StreamEnd::finished && !writer.daemon_ended());
+  const bool cut =
+      blocks.bad() || writer.empty() || !end || (end.value() == StreamEnd::finished && !writer.daemon_ended());
   if (!cut) return writer.finish();
+  const Error bad = failure("daemon at " + options.socket + " sent a block longer than blocks can be",
+                            "are noised and noisectl of the same version?");
   if (!writer.empty()) {
-    return failure(end ? "daemon at " + options.socket + " went away" : end.error().what,
-                   options.output + " has what came until then");
+    const Error why = blocks.bad() ? bad : end ? failure("daemon at " + options.socket + " went away") : end.error();
+    return failure(why.what, options.output.empty() ? "" : options.output + " has what came until then");
   }
   // Refused: there is nothing to keep. What is no file of ours is not removed.
   if (std::filesystem::is_regular_file(options.output)) (void)::unlink(options.output.c_str());
+  if (blocks.bad()) return bad;
   return end ? failure("nothing was recorded: it ended before the first block came") : end.error();
+}
+
+Status run_record(const Options& options) {
+  return record_from_daemon(options, [&options] { return create_recording(options.output); });
 }
 
 }  // namespace noised::client

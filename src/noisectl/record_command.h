@@ -5,6 +5,7 @@
 #include <noised/result.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -49,7 +50,14 @@ class BlockSplitter {
   bool bad_ = false;
 };
 
-/// Until it is stopped, the time or the size is over, or the daemon ends.
+/// Creates the file that is recorded to.
+using RecordingCreator = std::function<Result<BlockWriter>()>;
+
+/// Records until it is stopped, the time or the size is over, or the daemon ends; what fails leaves no options.output
+/// without anything in it.
+Status record_from_daemon(const Options& options, const RecordingCreator& create);
+
+/// The same, to options.output.
 Status run_record(const Options& options);
 
 }  // namespace noised::client

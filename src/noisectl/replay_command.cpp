@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "noisectl/replay_command.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <optional>
 
-#include "base/monotonic.h"
 #include "noisectl/histogram_cpu.h"
+#include "noisectl/measured.h"
 #include "noisectl/output.h"
+#include "noisectl/peak_command.h"
+#include "noisectl/report_command.h"
 #include "recording/player.h"
 #include "views/views.h"
 
 namespace noised::client {
 namespace {
-
-constexpr std::uint64_t kBetweenProgressNs = 500'000'000;
 
 /// Prints the detours of a recording that were asked for.
 class DetourLines : public PlayerVisitor {
@@ -41,33 +38,6 @@ class DetourLines : public PlayerVisitor {
   bool done_ = false;
 };
 
-/// Shows on a terminal how far a long replay is.
-class Progress {
- public:
-  void show(const Player& player) {
-    if (!terminal_ || monotonic_ns() - shown_ns_ < kBetweenProgressNs) return;
-    shown_ns_ = monotonic_ns();
-    shown_ = true;
-    std::fputs(fmt::format("\rreplaying: {:.0f}%", 100 * player.progress()).c_str(), stderr);
-  }
-  ~Progress() {
-    if (shown_) std::fputs("\r\x1b[K", stderr);
-  }
-  Progress() = default;
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
- private:
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  std::uint64_t shown_ns_ = monotonic_ns();
-  bool shown_ = false;
-};
-
-void play_all(Player& player) {
-  Progress progress;
-  while (player.step()) progress.show(player);
-}
-
 Status print_detours(const Options& options, Player& player) {
   DetourLines lines(options, player.playback());
   while (!lines.done() && player.step(&lines)) {
@@ -86,8 +56,9 @@ Status print_view(const Options& options, const View& view) {
 
 Status show(const Options& options, Player& player) {
   if (options.command == Command::detours) return print_detours(options, player);
+  if (options.command == Command::histogram && options.range) return print_peak(options, player);
   play_all(player);
-  if (options.command == Command::report) return print_view(options, player.report());
+  if (options.command == Command::report) return print_report(options, player.report());
   if (options.command == Command::status) return print_view(options, player.status());
   HistogramView histograms = player.histograms();
   if (options.cpu) {

@@ -12,11 +12,20 @@
 
 namespace noised::client {
 
+/// How far a recording was played when it took the place of the daemon.
+struct TopReplay {
+  std::uint64_t position_ns = 0;  ///< of recorded time, from the begin of the recording
+  double speed = 0;               ///< times as fast as it happened, as reached so far
+  bool ended = false;             ///< nothing more will come
+  std::string problem;            ///< what of the recording cannot be shown; empty: nothing, as far as it was played
+};
+
 /// What the daemon said at one moment; the histogram and the status may be missing.
 struct TopSample {
   Report report;
   std::optional<HistogramView> histogram;
   std::optional<StatusView> status;
+  std::optional<TopReplay> replay;  ///< if it was no daemon
 };
 
 /// Which source, and where.

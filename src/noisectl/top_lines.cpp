@@ -17,11 +17,21 @@ std::string title(const TopModel& model) {
   const TopSample* sample = model.sample();
   if (sample == nullptr) return "noised";
   const Report& report = sample->report;
+  if (sample->replay) {
+    return fmt::format("recording  {}  kernel {}  at {}, {:.2f} times as fast", report.host, report.kernel,
+                       views::format_duration(sample->replay->position_ns), sample->replay->speed);
+  }
   std::string text =
       fmt::format("noised  {}  kernel {}  up {}", report.host, report.kernel,
                   views::format_duration(sample->status ? sample->status->uptime_ns : report.elapsed_ns));
   if (sample->status) text += "  housekeeping cpus " + sample->status->housekeeping_cpus;
   return text;
+}
+
+// A recording has an end, and the screen stays.
+void add_end(const TopReplay& replay, std::vector<TopLine>& lines) {
+  if (!replay.problem.empty()) lines.push_back({replay.problem, TopStyle::alarm});
+  if (replay.ended) lines.push_back({"the recording ends here", TopStyle::title});
 }
 
 TopLine lost(const Report& report) {
@@ -33,6 +43,7 @@ TopLine lost(const Report& report) {
 
 std::vector<TopLine> page_head(const TopModel& model) {
   std::vector<TopLine> lines{{title(model), TopStyle::title}};
+  if (model.sample() != nullptr && model.sample()->replay) add_end(*model.sample()->replay, lines);
   if (!model.problem().empty()) lines.push_back({model.problem() + " (trying again)", TopStyle::alarm});
   if (model.help()) {
     lines.push_back({"s sort  t stolen  r rate  m mean  x max  n name  c cpu  f category  p pause", TopStyle::good});
@@ -43,7 +54,7 @@ std::vector<TopLine> page_head(const TopModel& model) {
   if (model.sample() != nullptr)
     lines.push_back(lost(model.sample()->report));
   else if (model.problem().empty())
-    lines.push_back({"waiting for the daemon", TopStyle::plain});
+    lines.push_back({"waiting for the first figures", TopStyle::plain});
   return lines;
 }
 

@@ -17,8 +17,8 @@ struct TopLine {
   TopStyle style = TopStyle::plain;
 };
 
-/// What stands at the top of every page: the host, why the daemon does not answer, the keys if asked for, what is lost;
-/// without a sample, that there is none.
+/// What stands at the top of every page: the host, why the daemon does not answer or how a recording ended, the keys if
+/// asked for, what is lost; without a sample, that there is none.
 std::vector<TopLine> page_head(const TopModel& model);
 
 /// "last 1.00 s", or "since start".

@@ -72,7 +72,7 @@ Result<TopSample> TopSampler::fetch() {
   if (!report) return report.error();
   Result<Report> parsed = views::parse_report(report.value());
   if (!parsed) return parsed.error();
-  TopSample sample{std::move(parsed).value(), {}, {}};
+  TopSample sample{std::move(parsed).value(), {}, {}, {}};
   // The view is worth having without these two.
   if (const Result<std::string> body = get("/v1/histogram"); body)
     if (Result<HistogramView> view = views::parse_histogram(body.value()); view) sample.histogram = view.value();

@@ -13,6 +13,7 @@
 
 #include "noisectl/quiet.h"
 #include "noisectl/stop_signals.h"
+#include "noisectl/top_feed.h"
 #include "noisectl/top_follower.h"
 #include "noisectl/top_layout.h"
 #include "noisectl/top_model.h"
@@ -38,15 +39,33 @@ int wait_ms(Clock::time_point until) {
   return static_cast<int>(std::clamp<long long>(left, 0, 60'000));
 }
 
-void take_news(TopSampler& sampler, TopFollower& follower, TopModel& model) {
-  if (std::optional<Result<TopSample>> news = sampler.take(); news && !model.paused()) {
+/// A daemon's samples and detours.
+class DaemonFeed : public TopFeed {
+ public:
+  DaemonFeed(std::unique_ptr<TopSampler> sampler, std::unique_ptr<TopFollower> follower)
+      : sampler_(std::move(sampler)), follower_(std::move(follower)) {}
+
+  [[nodiscard]] int fd() const override { return sampler_->fd(); }
+  std::optional<Result<TopSample>> take() override { return sampler_->take(); }
+  void pause(bool paused) override { sampler_->pause(paused); }
+  void follow(std::optional<TopKey> source) override { follower_->follow(std::move(source)); }
+  std::optional<TopChainsView> view() override { return follower_->view(); }
+
+ private:
+  std::unique_ptr<TopSampler> sampler_;
+  std::unique_ptr<TopFollower> follower_;
+};
+
+// Paused, news is left where it is: a recording's last sample does not come again.
+void take_news(TopFeed& feed, TopModel& model) {
+  if (std::optional<Result<TopSample>> news = model.paused() ? std::nullopt : feed.take()) {
     if (*news)
       model.add(std::move(*news).value());
     else
       model.unreachable(news->error().line());
   }
   if (!model.opened()) return;
-  if (std::optional<TopChainsView> chains = follower.view()) model.add(std::move(*chains));
+  if (std::optional<TopChainsView> chains = feed.view()) model.add(std::move(*chains));
 }
 
 /// False to quit.
@@ -60,40 +79,49 @@ bool answer_keys(const TopTerminal& terminal, TopModel& model) {
 }
 
 /// Until a key, a signal, the terminal's end or `end` ends it.
-void loop(TopSampler& sampler, TopFollower& follower, const TopTerminal& terminal, const StopSignals& stop,
-          Clock::time_point end) {
+void loop(TopFeed& feed, const TopTerminal& terminal, const StopSignals& stop, Clock::time_point end) {
   TopModel model;
   while (Clock::now() < end) {
-    take_news(sampler, follower, model);
+    take_news(feed, model);
     model.fit(visible_rows(model, terminal.height()));
     terminal.draw(lay_out(model, terminal.width(), terminal.height()));
-    std::array<pollfd, 3> wake{{{STDIN_FILENO, POLLIN, 0}, {stop.fd(), POLLIN, 0}, {sampler.fd(), POLLIN, 0}}};
+    std::array<pollfd, 3> wake{
+        {{STDIN_FILENO, POLLIN, 0}, {stop.fd(), POLLIN, 0}, {model.paused() ? -1 : feed.fd(), POLLIN, 0}}};
     poll(wake.data(), wake.size(), wait_ms(model.opened() ? std::min(end, Clock::now() + kChainsInterval) : end));
     // A terminal that hung up stays readable for ever.
     if (wake[1].revents != 0 || (wake[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) return;
     if (!answer_keys(terminal, model)) return;
-    sampler.pause(model.paused());
-    follower.follow(model.opened());
+    feed.pause(model.paused());
+    feed.follow(model.opened());
   }
 }
 
 }  // namespace
 
+Status need_terminal() {
+  if (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) return success();
+  return usage_error("top needs a terminal", "use 'noisectl detours' or 'noisectl report'");
+}
+
+Status show_top(const Options& options, const StopSignals& stop, TopFeed& feed) {
+  Result<std::unique_ptr<TopTerminal>> terminal = TopTerminal::open();
+  if (!terminal) return terminal.error();
+  const Clock::time_point end =
+      options.duration_ns ? Clock::now() + span(*options.duration_ns) : Clock::time_point::max();
+  loop(feed, *terminal.value(), stop, end);
+  return success();
+}
+
 Status run_top(const Options& options) {
-  if (isatty(STDIN_FILENO) == 0 || isatty(STDOUT_FILENO) == 0)
-    return usage_error("top needs a terminal", "use 'noisectl detours --follow' or 'noisectl report'");
+  if (Status terminal = need_terminal(); !terminal) return terminal;
   keep_off_probed(options.socket);
   const StopSignals stop;
   Result<std::unique_ptr<TopSampler>> sampler = TopSampler::start(options.socket, span(options.interval_ns));
   if (!sampler) return sampler.error();
   Result<std::unique_ptr<TopFollower>> follower = TopFollower::start(options.socket);
   if (!follower) return follower.error();
-  Result<std::unique_ptr<TopTerminal>> terminal = TopTerminal::open();
-  if (!terminal) return terminal.error();
-  const Clock::time_point end =
-      options.duration_ns ? Clock::now() + span(*options.duration_ns) : Clock::time_point::max();
-  loop(*sampler.value(), *follower.value(), *terminal.value(), stop, end);
-  return success();
+  DaemonFeed feed(std::move(sampler).value(), std::move(follower).value());
+  return show_top(options, stop, feed);
 }
 
 }  // namespace noised::client

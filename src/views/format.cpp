@@ -2,6 +2,9 @@
 // Percentages, rates and safe names.
 #include "views/format.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 namespace noised::views {
@@ -14,6 +17,12 @@ std::string format_share(double ratio) {
   if (percent < 1) return fmt::format("{:.3f}%", percent);
   if (percent < 10) return fmt::format("{:.2f}%", percent);
   return fmt::format("{:.1f}%", percent);
+}
+
+std::string format_containment(double ratio) {
+  if (ratio >= 1) return "100.0000%";
+  // What is a whole number of millionths, but not in binary, is not to lose one of them.
+  return fmt::format("{:.4f}%", std::min(std::floor(1e6 * ratio + 1e-6), 999'999.0) / 1e4);
 }
 
 std::string format_rate(std::uint64_t count, std::uint64_t ns) {

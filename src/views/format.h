@@ -11,6 +11,9 @@ namespace noised::views {
 /// A ratio (1 is everything) as a percentage with three significant digits: "63.1%", "0.123%", "<0.0001%".
 std::string format_share(double ratio);
 
+/// A share of intervals as a percentage with four decimals, rounded down: only all of them are "100.0000%".
+std::string format_containment(double ratio);
+
 /// Events per second of `ns` nanoseconds, with three significant digits: "1000", "12.3", "0.25"; "-" if ns is 0.
 std::string format_rate(std::uint64_t count, std::uint64_t ns);
 

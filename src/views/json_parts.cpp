@@ -56,21 +56,26 @@ bool anything_lost(const ReportLost& lost) {
          (lost.events | lost.detours | lost.unpaired | lost.missed_runs | lost.incomplete_detours) != 0;
 }
 
-std::string lost_text(const ReportLost& lost) {
+std::string lost_totals_text(const ReportLost& lost) {
   if (!anything_lost(lost)) return "nothing lost";
-  std::string text = fmt::format("{} events, {} detours, {} unpaired, {} missed runs, {} incomplete detours",
-                                 lost.events, lost.detours, lost.unpaired, lost.missed_runs, lost.incomplete_detours);
-  for (std::size_t i = 0; i < lost.by.size(); ++i) {
-    const ReportLoss& loss = lost.by[i];
-    text += fmt::format("{}{} {}{}", i == 0 ? " (" : ", ", loss.count, printable(loss.reason),
-                        loss.cpu ? fmt::format(" on CPU {}", *loss.cpu) : "");
-  }
+  return fmt::format("{} events, {} detours, {} unpaired, {} missed runs, {} incomplete detours", lost.events,
+                     lost.detours, lost.unpaired, lost.missed_runs, lost.incomplete_detours);
+}
+
+std::string loss_text(const ReportLoss& loss) {
+  return fmt::format("{} {}{}", loss.count, printable(loss.reason),
+                     loss.cpu ? fmt::format(" on CPU {}", *loss.cpu) : "");
+}
+
+std::string lost_text(const ReportLost& lost) {
+  std::string text = lost_totals_text(lost);
+  for (std::size_t i = 0; i < lost.by.size(); ++i) text += (i == 0 ? " (" : ", ") + loss_text(lost.by[i]);
   return text + (lost.by.empty() ? "" : ")");
 }
 
 std::string clock_text(const ReportClock& clock) {
   const std::string containment =
-      clock.containment ? fmt::format("{:.4f}%", 100 * *clock.containment) : std::string("not known yet");
+      clock.containment ? format_containment(*clock.containment) : std::string("not known yet");
   return fmt::format("clock {}, uncertainty {}, containment {}", printable(clock.source),
                      format_duration(clock.uncertainty_ns), containment);
 }

@@ -30,6 +30,9 @@ void read_status(const Fields& fields, StatusView& status);
 bool anything_lost(const ReportLost& lost);
 /// The lost counters as text: "nothing lost", or each counter with its number.
 std::string lost_text(const ReportLost& lost);
+/// The same without where and why, and one of those.
+std::string lost_totals_text(const ReportLost& lost);
+std::string loss_text(const ReportLoss& loss);
 /// "clock tsc, uncertainty 25 ns, containment 99.99%".
 std::string clock_text(const ReportClock& clock);
 /// What could not be attached, one a line, each line ended; says so when there is nothing.

@@ -75,10 +75,9 @@ void read_source(const Fields& fields, ReportSource& source) {
 }
 
 Json combination_json(const ReportCombination& combination) {
-  return Json{{"sources", combination.sources},
-              {"count", combination.count},
-              {"total_ns", combination.total_ns},
-              {"max_ns", combination.max_ns}};
+  return Json{{"sources", combination.sources},    {"count", combination.count},   {"total_ns", combination.total_ns},
+              {"max_ns", combination.max_ns},      {"min_ns", combination.min_ns}, {"mean_ns", combination.mean_ns},
+              {"stddev_ns", combination.stddev_ns}};
 }
 
 void read_combination(const Fields& fields, ReportCombination& combination) {
@@ -86,6 +85,9 @@ void read_combination(const Fields& fields, ReportCombination& combination) {
   fields.read("count", combination.count);
   fields.read("total_ns", combination.total_ns);
   fields.read("max_ns", combination.max_ns);
+  fields.read("min_ns", combination.min_ns);
+  fields.read("mean_ns", combination.mean_ns);
+  fields.read("stddev_ns", combination.stddev_ns);
 }
 
 void read_report(const Fields& fields, Report& report) {

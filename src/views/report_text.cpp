@@ -4,8 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "views/all_cpus.h"
+#include "views/cells.h"
 #include "views/format.h"
 #include "views/json_parts.h"
+#include "views/report_tables.h"
+#include "views/source_cells.h"
 #include "views/table.h"
 #include "views/views.h"
 
@@ -15,11 +19,6 @@ namespace {
 using Align = Table::Align;
 
 constexpr std::size_t kCombinationsShown = 15;
-
-std::string header(const Report& report) {
-  return fmt::format("noised on {}, kernel {}, from {}, for {}\n{}\n", printable(report.host), printable(report.kernel),
-                     printable(report.start), format_duration(report.elapsed_ns), clock_text(report.clock));
-}
 
 std::string ledger(const Report& report) {
   Table table({{"CPU", Align::right},
@@ -62,30 +61,24 @@ std::string certainty(const Report& report) {
   return text;
 }
 
-std::uint64_t observed_ns(const Report& report, unsigned cpu) {
-  const auto found =
-      std::find_if(report.cpus.begin(), report.cpus.end(), [cpu](const ReportCpu& each) { return each.cpu == cpu; });
-  return found == report.cpus.end() ? 0 : found->observed_ns;
-}
-
 std::string sources(const Report& report) {
   if (report.sources.empty()) return "\nno source took any time\n";
-  Table table({{"CPU", Align::right},
-               {"category", Align::left},
-               {"source", Align::left},
-               {"count", Align::right},
-               {"per second", Align::right},
-               {"total", Align::right},
-               {"min", Align::right},
-               {"mean", Align::right},
-               {"max", Align::right},
-               {"stddev", Align::right},
-               {"share", Align::right}});
+  CellTable table({{"CPU", "", Align::right},
+                   {"category", "", Align::left},
+                   {"source", "", Align::left},
+                   {"count", "", Align::right},
+                   {"per second", "", Align::right},
+                   {"total", "", Align::right},
+                   {"min", "", Align::right},
+                   {"mean", "", Align::right},
+                   {"max", "", Align::right},
+                   {"stddev", "", Align::right},
+                   {"share", "", Align::right}});
   for (const ReportSource& source : report.sources)
-    table.add({std::to_string(source.cpu), printable(source.category), printable(source.kind + ":" + source.name),
-               std::to_string(source.count), format_rate(source.count, observed_ns(report, source.cpu)),
-               format_duration(source.total_ns), format_duration(source.min_ns), format_duration(source.mean_ns),
-               format_duration(source.max_ns), format_duration(source.stddev_ns), format_share(source.share)});
+    table.add({cpu_cell(source.cpu), name_cell(source.category), name_cell(label(source)), number_cell(source.count),
+               rate_cell(source.count, observed_ns_of(report, source.cpu)), time_of(source, source.total_ns),
+               time_of(source, source.min_ns), time_of(source, source.mean_ns), time_of(source, source.max_ns),
+               time_of(source, source.stddev_ns), share_of(source)});
   return "\nsources by stolen time (share: of the CPU's stolen time)\n" + table.text();
 }
 
@@ -105,9 +98,18 @@ std::string combinations(const Report& report) {
 
 }  // namespace
 
+std::string report_head(const Report& report) {
+  return fmt::format("noised on {}, kernel {}, from {}, for {}\n{}\n", printable(report.host), printable(report.kernel),
+                     printable(report.start), format_duration(report.elapsed_ns), clock_text(report.clock));
+}
+
+std::string report_tail(const Report& report) {
+  return fmt::format("\nlost: {}\n", lost_text(report.lost)) + unsupported_text(report.unsupported);
+}
+
 std::string to_text(const Report& report) {
-  return header(report) + ledger(report) + certainty(report) + sources(report) + combinations(report) +
-         fmt::format("\nlost: {}\n", lost_text(report.lost)) + unsupported_text(report.unsupported);
+  return report_head(report) + ledger(report) + certainty(report) + categories_text(report) + sources(report) +
+         combinations(report) + report_tail(report);
 }
 
 }  // namespace noised::views

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recording for the live view, played in a thread of its own at the pace at which it happened.
+#pragma once
+
+#include <noised/result.h>
+#include <noised/views.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "noisectl/replay_pace.h"
+#include "noisectl/top_background.h"
+#include "noisectl/top_feed.h"
+#include "recording/player.h"
+
+namespace noised::client {
+
+/// Samples are those of the recording's checkpoints: only there, about once a second, observed time and losses are
+/// known, and with them any rate. Chains are of the detours played so far: the last 2,000 when a source is opened, as
+/// a daemon keeps, and every one from then on.
+class ReplayFeed : public TopFeed, private PlayerVisitor {
+ public:
+  static constexpr std::size_t kKept = 2'000;
+
+  /// Plays from now on, `speed` times as fast as it happened; a sample at every `interval` of time that passes here.
+  static Result<std::unique_ptr<ReplayFeed>> start(const std::string& path, double speed,
+                                                   std::chrono::nanoseconds interval);
+  /// Ends the thread.
+  ~ReplayFeed() override;
+  ReplayFeed(const ReplayFeed&) = delete;
+  ReplayFeed& operator=(const ReplayFeed&) = delete;
+
+  [[nodiscard]] int fd() const override { return ready_.fd(); }
+  std::optional<Result<TopSample>> take() override;
+  /// Paused, the recording stands still.
+  void pause(bool paused) override { pace_.pause(paused); }
+  void follow(std::optional<TopKey> source) override;
+  std::optional<TopChainsView> view() override;
+
+  /// Where and why the recording ended too early; empty if it did not, or was not played so far.
+  [[nodiscard]] std::string damage();
+
+ private:
+  ReplayFeed(Player player, double speed, std::chrono::nanoseconds interval);
+
+  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override;
+  void run();
+  void take_sample();
+  void publish(bool ended);
+  std::uint64_t position(std::uint64_t ns);
+
+  // The thread's.
+  Player player_;
+  double between_ns_;  // of recorded time, from one sample to the next
+  TopSample sample_;   // of the last checkpoint
+  std::uint64_t checkpoint_ns_ = 0;
+  std::uint64_t published_ns_ = 0;
+  std::uint64_t newer_detours_ = 0;  // than the last checkpoint
+  std::uint64_t origin_ns_ = std::numeric_limits<std::uint64_t>::max();
+
+  ReplayPace pace_;
+  Event ready_;
+  std::mutex mutex_;  // for all below
+  std::optional<TopSample> newest_;
+  std::string damage_;
+  std::deque<DetourView> kept_;
+  std::optional<TopKey> wanted_;
+  std::optional<TopChains> chains_;
+  std::thread thread_;
+};
+
+}  // namespace noised::client
