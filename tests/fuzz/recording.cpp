@@ -7,8 +7,14 @@
 #include <memory>
 #include <string>
 
+#include "analysis/distributions.h"
+#include "analysis/peak.h"
+#include "analysis/quanta.h"
 #include "fuzz.h"
+#include "page/collector.h"
+#include "page/tails.h"
 #include "recording/player.h"
+#include "views/density.h"
 #include "views/views.h"
 
 using namespace noised;
@@ -32,8 +38,71 @@ class Detours : public PlayerVisitor {
   const Playback& playback_;
 };
 
+/// What pages, densities, peaks and series make of the same: any events, in any order.
+class Readers : public PlayerVisitor {
+ public:
+  explicit Readers(const Playback& playback)
+      : detours(playback),
+        collector_(playback),
+        tails_(none_, playback),
+        peak_(playback.sources(), 1'000, 100'000),
+        quanta_(playback.description().base.cpus.size()) {
+    for (std::size_t cpu = 0; cpu < quanta_.size(); ++cpu)
+      distributions_.push_back(std::make_unique<Distributions>(cpu == 0 ? 200 : 7'000));
+  }
+  void begins(std::size_t cpu, std::uint64_t first_ns) override {
+    collector_.begins(cpu, first_ns);
+    distributions_[cpu]->begin(first_ns);
+    quanta_[cpu].interrupt();
+  }
+  void interval(std::size_t cpu, const Interval& interval) override {
+    distributions_[cpu]->add(interval);
+    quanta_[cpu].add(interval);
+  }
+  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+    detours.detour(cpu, ledger, details);
+    collector_.detour(cpu, ledger, details);
+    tails_.detour(cpu, ledger, details);
+    distributions_[cpu]->add(ledger);
+    peak_.add(ledger);
+    quanta_[cpu].add(ledger.detour);
+  }
+  void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
+    collector_.gap(cpu, start_ns, end_ns);
+    distributions_[cpu]->skip(start_ns, end_ns);
+  }
+  void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override {
+    collector_.sample(cpu, end_ns, iterations);
+    if (const auto quantum = quanta_[cpu].sample(end_ns, iterations))
+      check(quantum->start_ns <= quantum->end_ns, "a quantum ends after it began");
+  }
+  void finish(const Report& report) {
+    collector_.finish(report);
+    check(collector_.first_ns() <= collector_.last_ns(), "the page ends after it begins");
+    std::vector<DensityComparison> densities;
+    std::uint64_t counted = 0;
+    for (std::size_t cpu = 0; cpu < distributions_.size(); ++cpu) {
+      densities.push_back(distributions_[cpu]->finish(static_cast<unsigned>(cpu)));
+      counted += densities.back().detours;
+    }
+    check(counted == detours.count, "every detour is in a density");
+    check(!views::to_text(densities, report).empty(), "densities are shown");
+    check(peak_.detours().count() <= detours.count, "no detour is in a peak twice");
+  }
+
+  Detours detours;
+
+ private:
+  const std::vector<page::MergedSource> none_;
+  page::Collector collector_;
+  page::Tails tails_;
+  PeakCounter peak_;
+  std::vector<std::unique_ptr<Distributions>> distributions_;
+  std::vector<QuantumSeries> quanta_;
+};
+
 // Sums of many played detours may pass 2^64, which those of a measurement cannot: then they stop there.
-void check_report(const Playback& playback, std::uint64_t detours) {
+void check_report(const Playback& playback, Readers& readers) {
   Snapshot snapshot;
   playback.fill(snapshot);
   std::uint64_t counted = 0;
@@ -44,9 +113,10 @@ void check_report(const Playback& playback, std::uint64_t detours) {
         all.explained_ns + all.overhead_ns + all.hypervisor_ns + all.hardware_ns + all.unexplained_ns;
     check(all.detour_ns == UINT64_MAX || parts_ns == all.detour_ns, "the ledger of a CPU adds up");
   }
-  check(counted == detours, "every detour is counted");
+  check(counted == readers.detours.count, "every detour is counted");
   const Report report = build_report(snapshot, playback.sources(), {});
   check(views::parse_report(views::to_json(report)).ok(), "the report can be read back", views::to_json(report));
+  readers.finish(report);
 }
 
 std::string description() {
@@ -61,10 +131,10 @@ void play_block(std::string_view block) {
   static const std::string kDescription = description();
   auto playback = Playback::begin(kDescription);
   check(playback.ok(), "the description can be read back", kDescription);
-  Detours detours(*playback.value());
-  const auto problem = playback.value()->play(block, &detours);
+  Readers readers(*playback.value());
+  const auto problem = playback.value()->play(block, &readers);
   check(!problem || !problem->empty(), "a problem has a name");
-  check_report(*playback.value(), detours.count);
+  check_report(*playback.value(), readers);
 }
 
 void play_file(std::string_view bytes) {
@@ -76,10 +146,10 @@ void play_file(std::string_view bytes) {
     check(player.error().line().find(path) != std::string::npos, "an error names the file", player.error().line());
     return;
   }
-  Detours detours(player.value().playback());
-  while (player.value().step(&detours)) {
+  Readers readers(player.value().playback());
+  while (player.value().step(&readers)) {
   }
-  check_report(player.value().playback(), detours.count);
+  check_report(player.value().playback(), readers);
 }
 
 }  // namespace

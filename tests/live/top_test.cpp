@@ -18,6 +18,7 @@
 #include "measurement.h"
 #include "report_checks.h"
 #include "service/unix_socket.h"
+#include "terminal.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -26,38 +27,6 @@ using noised::test::TemporaryDirectory;
 namespace {
 
 const std::string kLoad = "task:live_tests";  // what wake_on() lets run on the probed CPU
-
-/// A terminal of 80x24 with a program in it. The server is no daemon of its own: it ends with the test.
-class Terminal {
- public:
-  explicit Terminal(const TemporaryDirectory& directory)
-      : socket_(directory.path("tmux")), server_({"tmux", "-D", "-S", socket_, "-f", "/dev/null"}) {
-    if (!eventually([this] { return tmux({"show-options", "-s"}).exit_code == 0; })) SKIP("needs tmux");
-  }
-
-  void start(const std::string& command) const {
-    REQUIRE(tmux({"new-session", "-d", "-x", "80", "-y", "24", "env TERM=screen sh -c '" + command + "'"}).exit_code ==
-            0);
-  }
-  void press(const std::string& key) const { REQUIRE(tmux({"send-keys", key}).exit_code == 0); }
-  [[nodiscard]] std::vector<std::string> screen() const { return lines_of(tmux({"capture-pane", "-p"}).out); }
-  [[nodiscard]] bool shows(const std::string& text) const { return !line_with(text).empty(); }
-  [[nodiscard]] std::string line_with(const std::string& text) const {
-    for (const std::string& line : screen())
-      if (line.find(text) != std::string::npos) return line;
-    return {};
-  }
-
- private:
-  [[nodiscard]] Outcome tmux(Arguments arguments) const {
-    Arguments command{"tmux", "-S", socket_};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return run(command);
-  }
-
-  std::string socket_;
-  Background server_;
-};
 
 /// A daemon, and `noisectl top` in a terminal.
 struct Scene {

@@ -3,9 +3,15 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
+
+#include <cerrno>
 
 #include "base/descriptor.h"
+#include "base/nameless_file.h"
+#include "base/open_files.h"
 #include "base/read_file.h"
+#include "base/write_all.h"
 #include "base_temporary_directory.h"
 
 namespace noised {
@@ -65,6 +71,37 @@ TEST_CASE("a file is read whole, and what cannot be read is named") {
   CHECK(read_file(directory.path("none")).error().line() ==
         "cannot open " + directory.path("none") + ": No such file or directory");
   CHECK(read_file(directory.path()).error().line().find("Is a directory") != std::string::npos);
+}
+
+TEST_CASE("a file without a name takes all bytes, and leaves nothing in its directory") {
+  const test::TemporaryDirectory directory;
+  const auto file = nameless_file(directory.path("export"));
+  REQUIRE(file);
+  CHECK(std::filesystem::is_empty(directory.path()));
+  const std::string bytes(100'000, 'x');
+  REQUIRE(write_all(file.value().get(), bytes) == 0);
+  std::string read(bytes.size(), ' ');
+  CHECK(::pread(file.value().get(), read.data(), read.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  CHECK(read == bytes);
+  const Descriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  CHECK(write_all(full.get(), bytes) == ENOSPC);
+  CHECK(nameless_file(directory.path("no/export")).error().line().find("no/export.") != std::string::npos);
+}
+
+TEST_CASE("where the limit of open files is too low it is raised as far as it goes, or the error says how") {
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const test::TemporaryDirectory directory;
+  const auto next = static_cast<rlim_t>(open_null().get());  // every number below it is taken
+  const rlimit low{next, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &low) == 0);
+  const auto refused = nameless_file(directory.path("export"));
+  allow_open_files();
+  const auto allowed = nameless_file(directory.path("export"));
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(allowed);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().remedy.find("ulimit -Hn") != std::string::npos);
 }
 
 }  // namespace noised

@@ -57,9 +57,29 @@ TEST_CASE("flags set what they say", "[noisectl]") {
   CHECK(detours.count == 7);
   CHECK(options({"report", "--socket", "/tmp/s"}).socket == "/tmp/s");
   CHECK(options({"histogram", "--cpu", "3"}).cpu == 3);
+  CHECK(options({"--replay", "run", "top"}).speed == 1);
+  CHECK(options({"--replay", "run", "top", "--speed", "2.5"}).speed == 2.5);
   const client::Options top = options({"top", "--duration", "2s", "--interval", "250ms"});
   CHECK(top.duration_ns == 2'000'000'000);
   CHECK(top.interval_ns == 250'000'000);
+}
+
+TEST_CASE("commands of recordings take their flags", "[noisectl]") {
+  const client::Options range = options({"--replay", "r", "histogram", "--range", "100us-110us"});
+  REQUIRE(range.range);
+  CHECK(range.range->low_ns == 100'000);
+  CHECK(range.range->high_ns == 110'000);
+  const client::Options exported = options({"export", "--format", "ctf", "-o", "out", "in"});
+  CHECK(exported.format == client::ExportFormat::ctf);
+  CHECK(exported.output == "out");
+  CHECK(exported.input == "in");
+  CHECK(options({"report", "--by", "events", "--csv"}).by == client::ReportBy::events);
+  CHECK(options({"report", "--html", "page"}).html == "page");
+  CHECK(options({"--replay", "r", "ftq", "--compare", "--json", "--cpu", "3"}).compare);
+  CHECK(options({"fwq"}).command == Command::fwq);
+  CHECK(options({"selfish"}).command == Command::selfish);
+  CHECK(options({"latencytest"}).command == Command::latencytest);
+  CHECK(options({"density", "--duration", "1s"}).command == Command::density);
 }
 
 TEST_CASE("help and version are answers, not errors", "[noisectl]") {
@@ -90,7 +110,24 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"histogram", "--cpu", "99999999999"}, "--cpu"},
                         {{"top", "--interval", "1ms"}, "--interval 1ms"},
                         {{"top", "--interval", "0s"}, "--interval 0s"},
+                        {{"top", "--speed", "2"}, "--speed"},
+                        {{"--replay", "run", "top", "--speed", "0"}, "--speed"},
+                        {{"--replay", "run", "top", "--speed", "-1"}, "--speed"},
+                        {{"--replay", "run", "top", "--speed", "nan"}, "--speed"},
+                        {{"--replay", "run", "top", "--speed", "fast"}, "--speed"},
                         {{"top", "--duration", "soon"}, "--duration: "},
+                        {{"histogram", "--range", "100us"}, "--range 100us"},
+                        {{"histogram", "--range", "2us-1us"}, "--range 2us-1us"},
+                        {{"export", "-o", "out"}, "--format"},
+                        {{"export", "--format", "pdf", "-o", "out"}, "--format"},
+                        {{"export", "--format", "csv"}, "--output"},
+                        {{"report", "--csv", "--json"}, "--csv"},
+                        {{"report", "--by", "age"}, "--by"},
+                        {{"ftq", "--json"}, "--json"},
+                        {{"histogram", "--range", ""}, "--range"},
+                        {{"report", "--duration", "1s"}, "--html"},
+                        {{"--replay", "r", "density", "--duration", "1s"}, "--duration"},
+                        {{"--replay", "r", "record", "-o", "o"}, "--replay"},
                         {{"--socket", "", "report"}, "--socket"},
                         {{"report", "--socket"}, "--socket"}};
   for (const Case& each : cases) {

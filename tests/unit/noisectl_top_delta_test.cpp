@@ -13,7 +13,7 @@ using client::TopSample;
 namespace {
 
 TopSample first() {
-  TopSample sample{examples::report(), examples::histogram(), {}};
+  TopSample sample{examples::report(), examples::histogram(), {}, {}};
   sample.report.cpus[0].max_detour_ns = 2060;
   return sample;
 }

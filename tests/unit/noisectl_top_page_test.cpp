@@ -18,7 +18,7 @@ using client::TopStyle;
 namespace {
 
 client::TopSample sample(std::uint64_t seconds = 10) {
-  client::TopSample sample{examples::report(), {}, examples::status()};
+  client::TopSample sample{examples::report(), {}, examples::status(), {}};
   sample.report.elapsed_ns = seconds * 1'000'000'000;
   sample.report.cpus[0].observed_ns = sample.report.elapsed_ns;
   sample.report.sources[1].count = seconds / 5;

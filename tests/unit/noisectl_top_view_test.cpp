@@ -18,7 +18,7 @@ using client::TopStyle;
 namespace {
 
 client::TopSample sample(std::uint64_t seconds = 10) {
-  client::TopSample sample{examples::report(), {}, examples::status()};
+  client::TopSample sample{examples::report(), {}, examples::status(), {}};
   sample.report.elapsed_ns = seconds * 1'000'000'000;
   ReportCpu& cpu = sample.report.cpus[0];
   cpu.observed_ns = sample.report.elapsed_ns;
@@ -175,7 +175,7 @@ TEST_CASE("a daemon that is gone leaves its last numbers and a message until it 
   CHECK(top.problem().empty());
 
   TopModel never;
-  CHECK(text(client::lay_out(never, 80, 24)).starts_with("noised\nwaiting for the daemon\n\n"));
+  CHECK(text(client::lay_out(never, 80, 24)).starts_with("noised\nwaiting for the first figures\n\n"));
   never.unreachable("no daemon");
   CHECK(text(client::lay_out(never, 80, 24)).starts_with("noised\nno daemon (trying again)\n\n"));
 }

@@ -32,6 +32,22 @@ TEST_CASE("the detour ring hands over in order and counts what it refuses", "[pr
   CHECK(ring.lost() == 3);
 }
 
+TEST_CASE("a sample that has no room is no lost detour, and the next begins a series", "[probe]") {
+  DetourRing ring(2);
+  LoopProgress progress;
+  const std::atomic<bool> once{true};
+  const auto cpu = static_cast<unsigned>(sched_getcpu());
+  const CpuSet own({cpu});
+  sched_setaffinity(0, own.bytes(), own.get());
+  // A batch has many quanta of 1000 ticks: all but the first two samples, or gaps, are refused.
+  run_detour_loop(ring, progress, once, {cpu, UINT64_MAX - 1, UINT64_MAX, UINT64_MAX, 1'000, 0});
+  CHECK(ring.lost() == 0);
+  CHECK_FALSE(ring.push({1, 2, GapKind::sample}));
+  CHECK(ring.lost() == 0);
+  CHECK_FALSE(ring.push({1, 2}));
+  CHECK(ring.lost() == 1);
+}
+
 TEST_CASE("the detour ring takes no more than its reader has room for", "[probe]") {
   DetourRing ring(8);
   for (std::uint64_t i = 0; i < 6; ++i) ring.push({i, i});
@@ -124,6 +140,57 @@ TEST_CASE("a loop that rests stores the rest as what it was", "[probe]") {
   const auto found = std::find_if(out.begin(), out.end(), rest);
   CHECK(found->start_ticks == rested);
   CHECK(found->end_ticks > rested);
+}
+
+namespace {
+
+/// The samples of a loop that does some 4 million iterations on its own CPU.
+std::vector<TickDetour> samples_of(LoopOptions options, LoopProgress& progress) {
+  DetourRing ring(1U << 20U);
+  std::atomic<bool> stop{false};
+  std::jthread loop([&] {
+    const auto cpu = static_cast<unsigned>(sched_getcpu());
+    const CpuSet own({cpu});
+    sched_setaffinity(0, own.bytes(), own.get());
+    options.cpu = cpu;
+    run_detour_loop(ring, progress, stop, options);
+  });
+  while (progress.iterations.load() < 4'000'000) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  stop = true;
+  loop.join();
+  std::vector<TickDetour> out;
+  out.reserve(ring.capacity());
+  ring.pop_all(out);
+  std::erase_if(out, [](const TickDetour& gap) { return gap.kind != GapKind::sample; });
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("each quantum has a sample at its end, and every iteration is in one", "[probe]") {
+  LoopProgress progress;
+  constexpr std::uint64_t kQuantum = 1'000'000;
+  const auto samples = samples_of({0, 500, 2'600, UINT64_MAX, kQuantum, 0}, progress);
+  REQUIRE(samples.size() > 10);
+  CHECK(samples[0].end_ticks == 0);
+  std::uint64_t iterations = 0;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    CHECK(samples[i].end_ticks > 0);
+    iterations += samples[i].end_ticks;
+    // The first reading in a quantum that the one before was not in.
+    CHECK(samples[i].start_ticks / kQuantum > samples[i - 1].start_ticks / kQuantum);
+  }
+  CHECK(iterations <= progress.iterations.load());
+  CHECK(iterations > progress.iterations.load() / 2);
+}
+
+TEST_CASE("each portion of work has a sample, of whole batches", "[probe]") {
+  LoopProgress progress;
+  const auto samples = samples_of({0, 500, 2'600, UINT64_MAX, 0, 10'000}, progress);
+  REQUIRE(samples.size() > 10);
+  CHECK(samples[0].end_ticks == 0);
+  for (std::size_t i = 1; i < samples.size(); ++i) CHECK(samples[i].end_ticks == 3 * kLoopBatch);
+  CHECK(progress.iterations.load() - (samples.size() - 1) * 3 * kLoopBatch < 3 * kLoopBatch);
 }
 
 TEST_CASE("the loop accounts for all of its time", "[probe]") {

@@ -2,6 +2,7 @@
 // Numbers and records come back as they were written; what was not written so is refused.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "recording/player.h"
@@ -35,6 +36,46 @@ std::string problem_of(Write write) {
 }
 
 }  // namespace
+
+TEST_CASE("samples of the loop's work come back, each with its CPU", "[recording]") {
+  struct Samples : PlayerVisitor {
+    void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override {
+      told.push_back({cpu, end_ns, iterations});
+    }
+    std::vector<std::array<std::uint64_t, 3>> told;
+  };
+  std::array<char, 4096> room{};
+  RecordWriter writer;
+  writer.begin(room, 2);
+  writer.sample(1, 1'000, 0);
+  writer.sample(0, UINT64_MAX, UINT64_MAX);
+  writer.sample(1, 2'000, 77);
+  auto playback = Playback::begin(some_description(2));
+  REQUIRE(playback);
+  Samples samples;
+  CHECK_FALSE(playback.value()->play({room.data(), writer.size()}, &samples));
+  CHECK(samples.told ==
+        std::vector<std::array<std::uint64_t, 3>>{{1, 1'000, 0}, {0, UINT64_MAX, UINT64_MAX}, {1, 2'000, 77}});
+}
+
+TEST_CASE("a record of a CPU where there is none makes no sense", "[recording]") {
+  for (const RecordTag tag : {RecordTag::interval, RecordTag::detour, RecordTag::moved, RecordTag::rested,
+                              RecordTag::begins, RecordTag::waits, RecordTag::sample}) {
+    std::array<char, 64> bytes{};
+    bytes[0] = static_cast<char>(tag);
+    auto playback = Playback::begin(some_description(0));
+    REQUIRE(playback);
+    CHECK(playback.value()->play({bytes.data(), bytes.size()}, nullptr) == "a record that makes no sense");
+  }
+}
+
+TEST_CASE("a description from before there were samples and clocks is read", "[recording]") {
+  auto json = nlohmann::json::parse(some_description(1));
+  for (const char* const key : {"quantum_ns", "work"}) json.erase(key);
+  json["base"].erase("clock");
+  json["base"]["cpus"][0].erase("switches");
+  CHECK(parse_description(json.dump()).ok());
+}
 
 TEST_CASE("numbers of any size come back", "[recording]") {
   std::mt19937_64 random;  // NOLINT(cert-msc51-cpp): the same every time
@@ -88,10 +129,12 @@ TEST_CASE("records that contradict themselves end the playback, with the reason"
         "a gap ends before it begins");
   CHECK(problem_of([&](RecordWriter& to) { to.begins(2, 1); }) == "a record that makes no sense");
   CHECK(problem_of([&](RecordWriter& to) { to.checkpoint("{}"); }).find("counts") != std::string::npos);
-  CHECK(problem_of([&](RecordWriter& to) {
-          to.source(Kind::hardware, Category::hardware, "hardware");
-          to.interval(1, interval);
-        }) == "an interval has a source of no kernel activity");
+  for (const Kind kind : {Kind::none, Kind::hypervisor, Kind::hardware}) {
+    CHECK(problem_of([&](RecordWriter& to) {
+            to.source(kind, Category::hardware, "hardware");
+            to.interval(1, interval);
+          }) == "an interval has a source of no kernel activity");
+  }
 }
 
 TEST_CASE("a description of more CPUs than there can be is refused", "[recording]") {

@@ -185,4 +185,19 @@ inline void finish(RecordedRun& run, Recorder& recorder) {
   recorder.finish(snapshot);
 }
 
+/// Records so many drains of a run, and its end, to a new file.
+inline void record_drains(RecordedRun& run, const std::string& path, int drains) {
+  Recorder recorder(run.sources, run.status, run.description, 4096);
+  auto file = create_recording(path);
+  REQUIRE(file);
+  REQUIRE(recorder.open());
+  recorder.after_drain(run);
+  for (int i = 0; i < drains; ++i) {
+    run.drain(&recorder, 10);
+    write_blocks(recorder, file.value());
+  }
+  finish(run, recorder);
+  write_blocks(recorder, file.value());
+}
+
 }  // namespace noised::test

@@ -45,7 +45,7 @@ TEST_CASE("the shipped noised.conf is the built-in defaults, and has every key")
 TEST_CASE("every key is read") {
   const auto read = parse_config(
       "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\nduty_cycle = '25%'\n"
-      "[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\n"
+      "quantum = '1ms'\n[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\n"
       "[service]\nsocket = '/tmp/s'\nsocket_group = 'root'\nlisten = '[::1]:9'\nhousekeeping_cpus = '0,4'\n"
       "series_cap = 64\n[log]\nlevel = 'debug'\n[categories]\n'task:a b' = 'io'\n",
       "f.conf");
@@ -56,6 +56,8 @@ TEST_CASE("every key is read") {
   CHECK(config.policy == Policy::fifo);
   CHECK(config.priority == 99);
   CHECK(config.duty_percent == 25);
+  CHECK(config.quantum_ns == 1'000'000);
+  CHECK(parse_config("[probe]\nwork = 10000\n", "f.conf").value().work == 12'288);  // whole batches
   CHECK(config.buffer_bytes == 65536);
   CHECK(config.drain_interval_ns == 1'000'000'000);
   CHECK(config.socket == "/tmp/s");
@@ -79,7 +81,8 @@ TEST_CASE("an unknown name is refused with its line") {
   CHECK(refusal("\n[prob]\n") ==
         "f.conf:2: unknown section 'prob': the sections are probe, trace, service, log, categories");
   CHECK(refusal("[probe]\n\ntreshold = '1us'\n") ==
-        "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, threshold, policy, priority, duty_cycle");
+        "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, threshold, policy, priority, duty_cycle, "
+        "quantum, work");
   CHECK(refusal("cpus = '1'\n") ==
         "f.conf:1: outside every section: key 'cpus': the sections are probe, trace, service, log, categories");
   CHECK(refusal("\nprobe = 1\n") == "f.conf:2: 'probe' is not a section: write [probe] on a line of its own");
@@ -113,6 +116,12 @@ TEST_CASE("a value out of its range is refused with its line") {
       {"[probe]\nduty_cycle = '101%'", "f.conf:2: duty_cycle '101%' is not"},
       {"[probe]\nduty_cycle = '25'", "f.conf:2: duty_cycle '25' is not"},
       {"[probe]\nduty_cycle = '25%%'", "f.conf:2: duty_cycle '25%%' is not"},
+      {"[probe]\nquantum = '99us'", "f.conf:2: quantum '99us' is not between 100us and 1s"},
+      {"[probe]\nquantum = '1001ms'", "f.conf:2: quantum '1001ms' is not"},
+      {"[probe]\nduty_cycle = '25%'\nquantum = '10ms'", "f.conf:3: quantum: too few fit between two rests"},
+      {"[probe]\nwork = 9999", "f.conf:2: work '9999' is not between 10000 and 1000000000"},
+      {"[probe]\nwork = -1", "f.conf:2: work '-1' is not"},
+      {"[probe]\nquantum = '1ms'\nwork = 10000", "f.conf:2: quantum and work: the loop takes samples by time or by"},
       {"[probe]\nduty_cycle = 25", "f.conf:2: duty_cycle has the wrong type"},
       {"[trace]\nbuffer_size = '32KiB'", "f.conf:2: buffer_size '32KiB' is not a power of two between"},
       {"[trace]\nbuffer_size = '2GiB'", "f.conf:2: buffer_size '2GiB' is not"},
@@ -151,6 +160,8 @@ TEST_CASE("every key that differs is named") {
                                                     {"probe.policy", "'fifo'"},
                                                     {"probe.priority", "7"},
                                                     {"probe.duty_cycle", "'7%'"},
+                                                    {"probe.quantum", "'7ms'"},
+                                                    {"probe.work", "70000"},
                                                     {"trace.buffer_size", "'8MiB'"},
                                                     {"trace.drain_interval", "'7ms'"},
                                                     {"service.socket", "'/7'"},

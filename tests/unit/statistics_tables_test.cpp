@@ -72,8 +72,8 @@ void require_equal(const CpuStatistics& left, const CpuStatistics& right) {
   const auto combinations = [](const CpuStatistics& cpu) {
     std::vector<std::tuple<std::vector<SourceId>, std::uint64_t, std::uint64_t, std::uint64_t>> all;
     const auto add = [&](const Combination& c) {
-      all.emplace_back(std::vector<SourceId>(c.key.sources().begin(), c.key.sources().end()), c.count, c.total_ns,
-                       c.max_ns);
+      all.emplace_back(std::vector<SourceId>(c.key.sources().begin(), c.key.sources().end()), c.moments.count(),
+                       c.moments.total_ns(), c.moments.max_ns());
     };
     for (const Combination& c : cpu.combinations().kept()) add(c);
     add(cpu.combinations().other());
@@ -225,5 +225,5 @@ TEST_CASE("the combination limit of a CPU is the one asked for", "[statistics]")
   cpu.add_combination(std::vector<SourceId>{1}, 10);
   cpu.add_combination(std::vector<SourceId>{2}, 20);
   REQUIRE(cpu.combinations().kept().size() == 1);
-  REQUIRE(cpu.combinations().other().total_ns == 20);
+  REQUIRE(cpu.combinations().other().moments.total_ns() == 20);
 }

@@ -36,7 +36,7 @@ inline Report report() {
   report.cpus = {cpu};
   report.sources = {{1, "periodic", "vector", "local_timer", 2500, 5'250'000, 1800, 2100, 9000, 310, 0.5},
                     {1, "preemption", "task", "crond", 2, 750'000, 300'000, 375'000, 450'000, 75'000, 0.0824}};
-  report.combinations = {{{"vector:local_timer", "softirq:TIMER"}, 2400, 5'000'000, 12'000}};
+  report.combinations = {{{"vector:local_timer", "softirq:TIMER"}, 2400, 5'000'000, 12'000, 1900, 2083, 400}};
   return report;
 }
 

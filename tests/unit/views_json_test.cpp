@@ -35,7 +35,7 @@ TEST_CASE("the report has the contract's fields in the contract's order", "[view
         R"({"cpu":1,"category":"preemption","kind":"task","name":"crond","count":2,"total_ns":750000,)"
         R"("min_ns":300000,"mean_ns":375000,"max_ns":450000,"stddev_ns":75000,"share":0.0824}],)"
         R"("combinations":[{"sources":["vector:local_timer","softirq:TIMER"],"count":2400,"total_ns":5000000,)"
-        R"("max_ns":12000}]})");
+        R"("max_ns":12000,"min_ns":1900,"mean_ns":2083,"stddev_ns":400}]})");
 }
 
 TEST_CASE("an empty report has empty arrays and a null containment", "[views]") {

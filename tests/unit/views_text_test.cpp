@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text views: golden pages, units, and names that must not reach the terminal as they are.
+#include <cmath>
 #include <string>
 
 #include <catch2/catch_test_macros.hpp>
@@ -42,6 +43,12 @@ TEST_CASE("shares and rates keep their significant digits", "[views]") {
   CHECK(views::format_share(0.00123) == "0.123%");
   CHECK(views::format_share(0.0123) == "1.23%");
   CHECK(views::format_share(1) == "100.0%");
+  CHECK(views::format_containment(1) == "100.0000%");
+  CHECK(views::format_containment(0.9999996) == "99.9999%");
+  CHECK(views::format_containment(std::nextafter(1, 0)) == "99.9999%");
+  CHECK(views::format_containment(0.9999) == "99.9900%");
+  CHECK(views::format_containment(0.57) == "57.0000%");
+  CHECK(views::format_containment(0) == "0.0000%");
   CHECK(views::format_rate(5, 0) == "-");
   CHECK(views::format_rate(1, 4'000'000'000) == "0.25");
   CHECK(views::format_rate(123, 10'000'000'000) == "12.3");
@@ -80,6 +87,10 @@ CPU  mode   observed  detours   stolen    share      max  explained  overhead  h
 CPU 1: 1.99 ms of steal time counted, in steps of 10.0 ms: hypervisor is at most their sum, the rest of the time without kernel activity is hardware
 CPU 1: 3 system management interrupts
 CPU 1: 5.00 us not observed: the loop was stopped, or not on its CPU
+
+stolen time by category (share: of the CPU's stolen time)
+CPU       periodic    preemption
+  1  5.25 ms 57.7%  750 us 8.24%
 
 sources by stolen time (share: of the CPU's stolen time)
 CPU  category    source              count  per second    total      min     mean      max   stddev  share
