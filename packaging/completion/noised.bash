@@ -8,7 +8,7 @@ _noised() {
     --policy) mapfile -t COMPREPLY < <(compgen -W "other fifo" -- "$word"); return ;;
     --report) mapfile -t COMPREPLY < <(compgen -W "text json" -- "$word"); return ;;
     --log-level) mapfile -t COMPREPLY < <(compgen -W "debug info warning error" -- "$word"); return ;;
-    --duration | --threshold | --priority | --duty-cycle | --web.listen-address) return ;;
+    --duration | --threshold | --priority | --duty-cycle | --quantum | --work | --web.listen-address) return ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$(noised --help 2>/dev/null | grep -o -- '--[a-z][a-z.-]*' | sort -u)" -- "$word")
 }

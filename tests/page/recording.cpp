@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// page_recording FILE CPUS INTERVALS: a recording as large as wanted, of random noise that is the same every time, with
+// names that mean harm, a CPU that is not observed all the time, and incomplete detours.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "pipeline/watched_cpu.h"
+#include "recording/block.h"
+#include "recording/description.h"
+#include "recording/recording_file.h"
+#include "recording/records.h"
+
+using namespace noised;
+
+namespace {
+
+constexpr const char* kHostile = "</script><img src=x onerror=alert(1)>";
+constexpr std::uint64_t kBootNs = 1'000'000'000'000;
+
+void must(const Status& done) {
+  if (done) return;
+  fmt::print(stderr, "page_recording: {}\n", done.error().line());
+  std::exit(1);
+}
+
+BlockWriter create(const std::string& path) {
+  auto file = create_recording(path);
+  if (!file) must(file.error());
+  return std::move(file).value();
+}
+
+class Writer {
+ public:
+  Writer(const std::string& path, std::size_t cpus) : file_(create(path)), last_ns_(cpus, kBootNs), blind_ns_(cpus, 0) {
+    description_.start = "2026-01-01T00:00:00Z";
+    description_.boot_parameters = kHostile;
+    description_.processor = "A&B <i>processor</i>";
+    StatusView& status = description_.base.status;
+    status.host = kHostile;
+    status.kernel = "6.1 \xe2\x80\xa8";
+    status.unsupported = {std::string("nothing of ") + kHostile};
+    status.clock = {"tsc", 25, {}};
+    for (std::size_t i = 0; i < cpus; ++i) {
+      watched_.push_back(
+          std::make_unique<WatchedCpu>(WatchOptions{.cpu = cpu_number(i), .threshold_ns = 200}, sources_));
+      CpuCounts& counts = description_.base.cpus.emplace_back();
+      counts.cpu = cpu_number(i);
+      counts.threshold_ns = 200;
+    }
+    must(file_.add(BlockKind::description, to_json(description_)));
+    records_.begin(room_, cpus);
+    name_sources();
+    for (std::size_t i = 0; i < cpus; ++i) records_.begins(i, kBootNs + i);
+  }
+
+  void write(std::uint64_t intervals) {
+    const std::uint64_t rest_at = intervals * 2 / 5;
+    for (bool rested = false; intervals_ < intervals;) {
+      for (std::size_t cpu = 0; cpu < last_ns_.size(); ++cpu) write_detour(cpu);
+      if (rested || intervals_ < rest_at) continue;
+      rested = true;
+      rest(last_ns_.size() - 1);
+    }
+    checkpoint();
+    must(file_.add(BlockKind::events, {room_.data(), records_.size()}));
+    must(file_.finish());
+  }
+
+ private:
+  // Not numbered from 0, as watched CPUs seldom are.
+  static unsigned cpu_number(std::size_t place) { return static_cast<unsigned>(place) + 2; }
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + random_() % (high - low + 1); }
+
+  void name_sources() {
+    ids_ = {sources_.intern(Kind::vector, "local_timer"), sources_.intern(Kind::softirq, "TIMER"),
+            sources_.intern(Kind::softirq, "RCU"),        sources_.intern(Kind::irq, "eth0"),
+            sources_.intern(Kind::csd, "flush_tlb_func"), sources_.intern(Kind::task, kHostile),
+            sources_.intern(Kind::task, "<!-- <script>"), sources_.intern(Kind::page_fault, "user")};
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      const Source& source = sources_.at(static_cast<SourceId>(i));
+      records_.source(source.kind, source.category, source.name);
+    }
+  }
+  void have_room() {
+    if (records_.left() > 8 * RecordWriter::kLongestRecord) return;
+    must(file_.add(BlockKind::events, {room_.data(), records_.size()}));
+    records_.begin(room_, last_ns_.size());
+  }
+  void write_interval(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
+    const SourceId id = ids_[std::min(between(0, ids_.size() - 1), between(0, ids_.size() - 1))];
+    const Interval interval{start_ns, end_ns, id, sources_.at(id).kind, 0, 0, 0};
+    records_.interval(cpu, interval);
+    (void)watched_[cpu]->add(interval);
+    ++intervals_;
+  }
+  // One interval after the other, each half time with one nested in it; one detour in a thousand is long.
+  void write_detour(std::size_t cpu) {
+    have_room();
+    const std::uint64_t start_ns = last_ns_[cpu] + between(20'000, 300'000) * (cpu % 3 + 1);
+    std::uint64_t at_ns = start_ns;
+    for (std::uint64_t n = between(0, 2); n > 0; --n) {
+      at_ns += between(50, 400);
+      const std::uint64_t end_ns = at_ns + between(200, 6'000) * (between(0, 999) == 0 ? 500 : 1);
+      if (between(0, 1) == 0) write_interval(cpu, at_ns + 50, end_ns - 50);
+      write_interval(cpu, at_ns, end_ns);
+      at_ns = end_ns;
+    }
+    const Detour detour{start_ns, at_ns + between(200, 1'500), between(0, 999) == 0};
+    last_ns_[cpu] = detour.end_ns;
+    const Ledger& ledger = watched_[cpu]->add(detour, 0);
+    records_.detour(cpu,
+                    {detour.start_ns, detour.end_ns, 0, ledger.overhead_ns, ledger.hypervisor_ns,
+                     ledger.outside_ns - ledger.hypervisor_ns, ledger.unexplained_ns, ledger.detour.in_doubt},
+                    {});
+  }
+  void rest(std::size_t cpu) {
+    have_room();
+    blind_ns_[cpu] = (last_ns_[cpu] - kBootNs) / 4;
+    records_.gap(cpu, RecordTag::rested, last_ns_[cpu], last_ns_[cpu] + blind_ns_[cpu]);
+    last_ns_[cpu] += blind_ns_[cpu];
+  }
+  void checkpoint() {
+    Counts counts = description_.base;
+    counts.status.uptime_ns = *std::max_element(last_ns_.begin(), last_ns_.end()) - kBootNs;
+    for (std::size_t i = 0; i < last_ns_.size(); ++i) {
+      counts.cpus[i].observed_ns = last_ns_[i] - kBootNs - blind_ns_[i];
+      counts.cpus[i].blind_ns = blind_ns_[i];
+    }
+    must(file_.add(BlockKind::events, {room_.data(), records_.size()}));
+    records_.begin(room_, last_ns_.size());
+    records_.checkpoint(to_json(counts));
+  }
+
+  BlockWriter file_;
+  std::mt19937_64 random_;  // NOLINT(cert-msc51-cpp): the same every time
+  Description description_;
+  SourceTable sources_;
+  std::vector<SourceId> ids_;
+  std::vector<std::unique_ptr<WatchedCpu>> watched_;
+  std::vector<std::uint64_t> last_ns_;
+  std::vector<std::uint64_t> blind_ns_;
+  std::vector<char> room_ = std::vector<char>(std::size_t{1} << 20U);
+  RecordWriter records_;
+  std::uint64_t intervals_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const unsigned long cpus = argc == 4 ? std::strtoul(argv[2], nullptr, 10) : 0;
+  if (cpus == 0 || cpus > 1'000) {
+    fmt::print(stderr, "usage: page_recording FILE CPUS INTERVALS (1 to 1000 CPUs)\n");
+    return 2;
+  }
+  Writer writer(argv[1], cpus);
+  writer.write(std::strtoull(argv[3], nullptr, 10));
+}
