@@ -87,6 +87,12 @@ Error HttpClient::refused(const std::string& path, long status, const std::strin
                  "are noised and noisectl of the same version?");
 }
 
+long HttpClient::status() const {
+  long code = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_RESPONSE_CODE, &code);
+  return code;
+}
+
 Result<std::string> HttpClient::get(const std::string& path, std::chrono::milliseconds timeout) {
   return whole_answer(path, timeout, false);
 }

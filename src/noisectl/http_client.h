@@ -42,6 +42,9 @@ class HttpClient {
   Result<StreamEnd> stream_bytes(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
                                  const OnBytes& on_bytes);
 
+  /// HTTP's status of the last answer; 0 if none came.
+  [[nodiscard]] long status() const;
+
   /// The same with each line of the answer.
   Result<StreamEnd> stream(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
                            const OnLine& on_line);

@@ -3,6 +3,7 @@
 #include "noisectl/record_command.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -99,6 +100,21 @@ std::chrono::milliseconds longest_wait(const Options& options) {
   return kPatience + std::chrono::milliseconds{*options.duration_ns / 1'000'000};
 }
 
+// A daemon sees that who recorded before is gone when it next writes to them, which it does once a second: a command
+// that follows another waits for that.
+Result<StreamEnd> stream_recording(HttpClient& client, std::chrono::milliseconds timeout, int stop_fd,
+                                   const HttpClient::OnBytes& on_bytes) {
+  constexpr int kTries = 30;
+  constexpr int kPauseMs = 100;
+  constexpr long kConflict = 409;
+  for (int tries = 1;; ++tries) {
+    auto end = client.stream_bytes("/v1/recording", timeout, stop_fd, on_bytes);
+    if (end || client.status() != kConflict || tries == kTries) return end;
+    pollfd stop{stop_fd, POLLIN, 0};
+    if (::poll(&stop, 1, kPauseMs) > 0) return StreamEnd::stopped;
+  }
+}
+
 }  // namespace
 
 std::uint32_t BlockSplitter::word(std::string_view bytes) {
@@ -118,10 +134,9 @@ Status record_from_daemon(const Options& options, const RecordingCreator& create
   const StopSignals stop;
   RecordingWriter writer(options, std::move(file).value());
   BlockSplitter blocks;
-  const auto end =
-      client.value().stream_bytes("/v1/recording", longest_wait(options), stop.fd(), [&](std::string_view piece) {
-        return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
-      });
+  const auto end = stream_recording(client.value(), longest_wait(options), stop.fd(), [&](std::string_view piece) {
+    return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
+  });
   const bool cut =
       blocks.bad() || writer.empty() || !end || (end.value() == StreamEnd::finished && !writer.daemon_ended());
   if (!cut) return writer.finish();
