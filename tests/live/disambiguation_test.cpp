@@ -13,6 +13,7 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <string>
@@ -30,7 +31,7 @@ using namespace noised::live;
 namespace {
 
 constexpr std::uint64_t kPeriodNs = 10'000'000;
-constexpr unsigned kTimers = 16;  // expire together: with one alone, its interrupt is shorter than any task
+constexpr unsigned kTimers = 128;  // expire together: the interrupt of fewer is shorter than any task
 constexpr std::size_t kPage = 4096;
 constexpr char kComm[] = "noised-faults";
 
@@ -150,17 +151,26 @@ class Faulter {
   std::jthread thread_;
 };
 
-// In every period: a turn that is over before the timers are due, of 40 to 120 us; and every other period, one that
-// they strike.
+// Lengths of turns in 2% steps from 10 to 240 us: how long the timers of other periods take is the host's affair, and
+// whatever it is, there is a turn as long.
+std::uint64_t turn_ns(std::uint64_t number) {
+  return static_cast<std::uint64_t>(10'000 * std::pow(1.02, number % 160));
+}
+
+// In every period: a turn, mostly as short as the timers alone; a turn that sets the timers, which takes longer; both
+// are over before they are due; and every other period, a turn that they strike.
 void drive(unsigned cpu, std::uint64_t milliseconds, Truth& truth) {
   Faulter faulter(cpu, truth);
   faulter.wait_until_ready();
   const std::uint64_t begin_ns = monotonic_ns() + kPeriodNs;
   for (std::uint64_t number = 0; number < milliseconds * 1'000'000 / kPeriodNs; ++number) {
     const std::uint64_t due_ns = begin_ns + number * kPeriodNs;
+    const timespec alone = to_timespec(due_ns - kPeriodNs * 3 / 4);
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &alone, nullptr);
+    faulter.turn(monotonic_ns() + turn_ns(number));
     const timespec apart = to_timespec(due_ns - kPeriodNs / 2);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &apart, nullptr);
-    faulter.turn(monotonic_ns() + 40'000 + number % 9 * 10'000, due_ns);
+    faulter.turn(monotonic_ns(), due_ns);
     if (number % 2 == 0) continue;
     const timespec across = to_timespec(due_ns - 400'000);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &across, nullptr);
