@@ -77,7 +77,8 @@ Error HttpClient::error_of(CURLcode code) const {
 Error HttpClient::refused(const std::string& path, long status, const std::string& body) const {
   // A refusal in the daemon's own words has its remedy in it, but for the one that the client knows.
   const auto told = nlohmann::json::parse(body, nullptr, false);
-  if ((status == 403 || status == 409) && told.is_object() && told.contains("error") && told["error"].is_string()) {
+  if ((status == 403 || status == 409 || status == 423) && told.is_object() && told.contains("error") &&
+      told["error"].is_string()) {
     return failure("daemon at " + socket_path_ + ": " + views::printable(told["error"].get<std::string>()),
                    status == 403 ? "run as root" : "");
   }

@@ -44,6 +44,9 @@ class RecordingWriter {
       began_ns_ = now_ns;
       const Result<Description> description = parse_description(bytes);
       if (description) cpus_ = description.value().base.cpus.size();
+      if (description && options_.grain_ns != 0 && description.value().grain_ns != options_.grain_ns && status_) {
+        status_ = failure("daemon at " + options_.socket + " runs no such phases", "is noised as new as noisectl?");
+      }
     }
     show(now_ns);
     full_ = full_ || (options_.size_bytes != 0 && file_.size() >= options_.size_bytes);
@@ -52,6 +55,7 @@ class RecordingWriter {
 
   [[nodiscard]] bool daemon_ended() const { return daemon_ended_; }
   [[nodiscard]] bool empty() const { return empty_; }
+  [[nodiscard]] const Status& status() const { return status_; }
 
   Status finish() {
     if (!status_) return status_;
@@ -102,17 +106,25 @@ std::chrono::milliseconds longest_wait(const Options& options) {
 
 // A daemon sees that who recorded before is gone when it next writes to them, which it does once a second: a command
 // that follows another waits for that.
-Result<StreamEnd> stream_recording(HttpClient& client, std::chrono::milliseconds timeout, int stop_fd,
-                                   const HttpClient::OnBytes& on_bytes) {
+Result<StreamEnd> stream_recording(HttpClient& client, const std::string& path, std::chrono::milliseconds timeout,
+                                   int stop_fd, const HttpClient::OnBytes& on_bytes) {
   constexpr int kTries = 30;
   constexpr int kPauseMs = 100;
-  constexpr long kConflict = 409;
+  constexpr long kLocked = 423;
   for (int tries = 1;; ++tries) {
-    auto end = client.stream_bytes("/v1/recording", timeout, stop_fd, on_bytes);
-    if (end || client.status() != kConflict || tries == kTries) return end;
+    auto end = client.stream_bytes(path, timeout, stop_fd, on_bytes);
+    if (end || client.status() != kLocked || tries == kTries) return end;
     pollfd stop{stop_fd, POLLIN, 0};
     if (::poll(&stop, 1, kPauseMs) > 0) return StreamEnd::stopped;
   }
+}
+
+std::string recording_path(const Options& options) {
+  if (options.grain_ns == 0) return "/v1/recording";
+  const FootprintChoice& footprint = options.footprint;
+  return fmt::format("/v1/recording?grain_ns={}&{}={}{}", options.grain_ns,
+                     footprint.cache_level == 0 ? "footprint_bytes" : "footprint", to_string(footprint),
+                     options.policy.empty() ? "" : "&policy=" + options.policy);
 }
 
 }  // namespace
@@ -134,9 +146,10 @@ Status record_from_daemon(const Options& options, const RecordingCreator& create
   const StopSignals stop;
   RecordingWriter writer(options, std::move(file).value());
   BlockSplitter blocks;
-  const auto end = stream_recording(client.value(), longest_wait(options), stop.fd(), [&](std::string_view piece) {
-    return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
-  });
+  const auto end = stream_recording(
+      client.value(), recording_path(options), longest_wait(options), stop.fd(), [&](std::string_view piece) {
+        return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
+      });
   const bool cut =
       blocks.bad() || writer.empty() || !end || (end.value() == StreamEnd::finished && !writer.daemon_ended());
   if (!cut) return writer.finish();
@@ -149,6 +162,7 @@ Status record_from_daemon(const Options& options, const RecordingCreator& create
   // Refused: there is nothing to keep. What is no file of ours is not removed.
   if (std::filesystem::is_regular_file(options.output)) (void)::unlink(options.output.c_str());
   if (blocks.bad()) return bad;
+  if (!writer.status()) return writer.status();
   return end ? failure("nothing was recorded: it ended before the first block came") : end.error();
 }
 

@@ -34,6 +34,7 @@ void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost) {
   add_loss(cpu, "unseen_switch", kernel.unseen, lost);
   add_loss(cpu, "loop_stopped", counts.stopped, lost);
   add_loss(cpu, "loop_moved", counts.moved, lost);
+  add_loss(cpu, "sample_ring_full", counts.samples, lost);
 }
 
 void DoubtfulTimes::look(bool lost, std::uint64_t began_ns, std::uint64_t ended_ns) {

@@ -17,6 +17,7 @@ namespace noised {
 struct LossCounts {
   LostCounters kernel;           ///< by the BPF programs
   std::uint64_t detours = 0;     ///< the loop's ring was full
+  std::uint64_t samples = 0;     ///< likewise: of its work, so that its series has holes
   std::uint64_t bad = 0;         ///< records that cannot be true
   std::uint64_t refused = 0;     ///< the pipeline had no room for intervals
   std::uint64_t impossible = 0;  ///< detours that end before they begin: the counter went back
@@ -25,9 +26,9 @@ struct LossCounts {
 };
 
 /// The reasons of add_losses(), and those that concern no CPU or all of them.
-inline constexpr std::array kCpuLossReasons = {"ring_full",     "ring_busy_in_nmi", "stack_full",     "bad_record",
-                                               "pipeline_full", "detour_ring_full", "clock_backward", "unpaired",
-                                               "unseen_switch", "loop_stopped",     "loop_moved"};
+inline constexpr std::array kCpuLossReasons = {
+    "ring_full",      "ring_busy_in_nmi", "stack_full",    "bad_record",   "pipeline_full", "detour_ring_full",
+    "clock_backward", "unpaired",         "unseen_switch", "loop_stopped", "loop_moved",    "sample_ring_full"};
 inline constexpr std::array kMachineLossReasons = {"missed_run", "origin_ring_full", "bad_record", "clock_step"};
 
 /// Adds the counts of a CPU to the report's.

@@ -128,6 +128,7 @@ bool Pipeline::note_losses(Stream& stream) {
   LossCounts now = stream.losses;
   now.kernel = tracer_.lost(stream.probe.cpu());
   now.detours = stream.probe.ring().lost();
+  now.samples = stream.probe.ring().lost_samples();
   LostCounters marked = now.kernel;
   marked.unseen = stream.losses.kernel.unseen;  // a mark says itself which detour it touches
   now.bad += stream.bad_records;

@@ -3,31 +3,11 @@
 // else happens once a detour or once a batch (tests/bench/run prints it beside a bare loop and oslat).
 #include "probe/detour_loop.h"
 
-#include <sched.h>
-
 #include "base/tsc.h"
+#include "probe/loop_parts.h"
 
 namespace noised {
 namespace {
-
-// 2 ns: the C library reads the number that the kernel keeps in the thread's rseq area.
-bool is_on(unsigned cpu) { return sched_getcpu() == static_cast<int>(cpu); }
-
-// Stores the gap, then reads the clock again, so that storing is never measured as noise. Returns the new reading; 0 if
-// the thread is on another CPU: a move takes a switch, which is always a gap.
-[[gnu::noinline, gnu::cold]] std::uint64_t store(DetourRing& ring, LoopProgress& progress, unsigned cpu,
-                                                 std::uint64_t start, std::uint64_t end, std::uint64_t limit) {
-  do {
-    if (!is_on(cpu)) return 0;
-    (void)ring.push(TickDetour{start, end});
-    progress.seen_ticks = end;
-    start = end;
-    end = read_tsc();
-  } while (end - start > limit);
-  progress.storing_ticks.store(progress.storing_ticks.load(std::memory_order_relaxed) + (end - start),
-                               std::memory_order_relaxed);
-  return end;
-}
 
 // Where the series of samples is. A quantum ends where its grid says, not so long after the last: as in FTQ, one whose
 // end lies in a detour ends with the detour, and the next is shorter.
@@ -55,18 +35,6 @@ std::uint64_t next_on_grid(std::uint64_t now, std::uint64_t quantum) { return (n
   progress.storing_ticks.store(progress.storing_ticks.load(std::memory_order_relaxed) + (end - now),
                                std::memory_order_relaxed);
   return end;
-}
-
-// The first reading; from the last one to it nothing was observed.
-std::uint64_t begin(DetourRing& ring, LoopProgress& progress) {
-  const std::uint64_t now = read_tsc();
-  if (progress.seen_ticks == 0) {
-    progress.first_ticks.store(now, std::memory_order_relaxed);
-  } else {
-    (void)ring.push(TickDetour{progress.seen_ticks, now, progress.gap});
-  }
-  progress.seen_ticks = now;
-  return now;
 }
 
 // One batch; the last reading, or 0 as store() says. With quanta an iteration has one comparison more; without, the

@@ -13,7 +13,7 @@ namespace noised {
 enum class GapKind : std::uint8_t {
   detour,
   moved,   ///< the loop was not on its CPU
-  rested,  ///< the loop slept, as its duty cycle says
+  rested,  ///< the loop slept, as its duty cycle says, or went over to phases or back
   sample,  ///< no gap: at start_ticks, end_ticks iterations after the sample before it (0: the first)
 };
 
@@ -38,8 +38,8 @@ class DetourRing {
     if (at - consumed_seen_ > mask_) {
       consumed_seen_ = consumed_.load(std::memory_order_acquire);
       if (at - consumed_seen_ > mask_) {
-        if (detour.kind != GapKind::sample)
-          lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        auto& refused = detour.kind == GapKind::sample ? lost_samples_ : lost_;
+        refused.store(refused.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         return false;
       }
     }
@@ -58,6 +58,8 @@ class DetourRing {
 
   /// Detours refused so far because the ring was full.
   [[nodiscard]] std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  /// Samples refused so far: the series has as many holes at most.
+  [[nodiscard]] std::uint64_t lost_samples() const { return lost_samples_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t capacity() const { return records_.size(); }
 
  private:
@@ -65,6 +67,7 @@ class DetourRing {
   std::uint64_t mask_;
   alignas(64) std::atomic<std::uint64_t> produced_{0};
   std::atomic<std::uint64_t> lost_{0};
+  std::atomic<std::uint64_t> lost_samples_{0};
   std::uint64_t consumed_seen_ = 0;  // the producer's copy of consumed_
   alignas(64) std::atomic<std::uint64_t> consumed_{0};
 };

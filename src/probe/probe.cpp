@@ -45,7 +45,10 @@ void sleep_ms(long milliseconds) {
 }  // namespace
 
 Probe::Probe(const ProbeOptions& options, noised_cpu& state, SmiCounter smi)
-    : options_(options), state_(state), ring_(options.ring_capacity), random_(options.cpu + 1), smi_(std::move(smi)) {}
+    : options_(options), state_(state), ring_(options.ring_capacity), random_(options.cpu + 1), smi_(std::move(smi)) {
+  change_ = {options.phases, options.fifo, options.priority};
+  if (options.phases.grain_ticks != 0) change_state_ = ChangeState::working;
+}
 
 Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised_cpu& state, SmiCounter smi) {
   std::unique_ptr<Probe> probe(new Probe(options, state, std::move(smi)));
@@ -105,7 +108,8 @@ LoopEnd Probe::watch() {
   for (auto& pid : state->woken_here) pid = 0;
   state->depth = 0;
   state->watched = 1;
-  const LoopEnd end = run_detour_loop(ring_, progress_, stop_, loop_options());
+  const LoopEnd end = work_.iterations != 0 ? run_phase_loop(ring_, progress_, stop_, loop_options(), work_)
+                                            : run_detour_loop(ring_, progress_, stop_, loop_options());
   state->watched = 0;
   return end;
 }
@@ -114,7 +118,7 @@ LoopEnd Probe::watch() {
 bool Probe::return_to_cpu() {
   const CpuSet own({options_.cpu});
   away_.store(true, std::memory_order_relaxed);
-  while (!stop_.load()) {
+  while (!ending_.load()) {
     if (sched_setaffinity(0, own.bytes(), own.get()) == 0 && sched_getcpu() == static_cast<int>(options_.cpu)) {
       away_.store(false, std::memory_order_relaxed);
       return true;
@@ -140,17 +144,19 @@ void Probe::rest() {
 void Probe::measure() {
   state_.probe_pid = static_cast<noised_u32>(gettid());
   warm_up();
+  if (change_state_.load(std::memory_order_acquire) == ChangeState::working) change_over();
   go_.wait(0);
-  if (stop_.load()) return;
+  if (ending_.load()) return;
   const auto smi_before = smi_.read();
   switches_before_.store(own_involuntary_switches(), std::memory_order_release);
-  for (LoopEnd end = watch(); end != LoopEnd::stopped; end = watch()) {
+  for (LoopEnd end = watch(); end != LoopEnd::stopped || !ending_.load(); end = watch()) {
     if (end == LoopEnd::rest) rest();
     if (end == LoopEnd::moved && !return_to_cpu()) return;
+    if (end == LoopEnd::stopped) change_over();
   }
   const auto smi_after = smi_.read();
   switches_ = own_involuntary_switches() - switches_before_.load();
-  if (smi_before && smi_after) smi_count_ = *smi_after - *smi_before;
+  if (smi_before && smi_after) smi_count_ = *smi_after - *smi_before - smi_unobserved_;
 }
 
 Status Probe::begin() {
@@ -173,6 +179,7 @@ std::optional<std::uint64_t> Probe::switches() const {
 
 void Probe::end() {
   if (!running_) return;
+  ending_.store(true);
   stop_.store(true);
   go_.store(1);
   go_.notify_one();

@@ -14,6 +14,8 @@
 #include <random>
 
 #include "probe/detour_loop.h"
+#include "probe/footprint.h"
+#include "probe/phase_fit.h"
 #include "probe/smi_counter.h"
 
 namespace noised {
@@ -30,6 +32,22 @@ struct ProbeOptions {
   int priority = 1;           ///< of SCHED_FIFO
   bool inherits = false;      ///< the creating thread has that policy and priority: no right is needed to hand them on
   std::size_t ring_capacity = 1U << 16U;
+  PhaseOptions phases;  ///< in place of the loop, from the start
+};
+
+/// What a probe is to go over to.
+struct ProbeChange {
+  PhaseOptions phases;  ///< none: the loop
+  bool fifo = false;
+  int priority = 1;
+};
+
+enum class ChangeState : std::uint8_t {
+  none,
+  working,
+  ready,   ///< policy and memory are there; the memory is filled, and how much work makes a phase found out
+  done,    ///< it runs, or will once the probe begins
+  failed,  ///< all is as it was before
 };
 
 /// Owns the thread, its ring and its progress. Memory is touched, and the loop warmed up, before watching begins.
@@ -47,6 +65,19 @@ class Probe {
   Status begin();
   /// Ends the loop and joins the thread: after this no record is made and progress() is final. Idempotent.
   void end();
+
+  /// Has the thread go over to something else, at the end of its batch; until it has, the CPU is not observed (a gap of
+  /// kind rested). Not while it is at one: working or ready.
+  void change(const ProbeChange& to);
+  /// How far the last change is; `none`: there was none.
+  [[nodiscard]] ChangeState change_state() const { return change_state_.load(std::memory_order_acquire); }
+  /// Waits until the change is made, or has failed (then with that error): some 0.2 s for phases; an error too if the
+  /// CPU is not given to the thread within 20 s.
+  Status wait_for_change() const;
+  /// Why it failed.
+  [[nodiscard]] const Error& change_error() const { return change_error_; }
+  /// The phases that are run, once it is done; of no meaning when they are none.
+  [[nodiscard]] const FittedPhases& fitted() const { return fitted_; }
 
   [[nodiscard]] unsigned cpu() const { return options_.cpu; }
   [[nodiscard]] DetourRing& ring() { return ring_; }
@@ -70,16 +101,26 @@ class Probe {
   void rest();
   bool return_to_cpu();
   void measure();
+  void change_over();
+  Status prepare_change();
 
   ProbeOptions options_;
   noised_cpu& state_;
   DetourRing ring_;
   LoopProgress progress_;
   std::minstd_rand random_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false};    // the loop looks at it: something is to be done
+  std::atomic<bool> ending_{false};  // that is, the thread is to end
   std::atomic<bool> away_{false};
   std::atomic<int> go_{0};  // futex
   SmiCounter smi_;
+  std::atomic<ChangeState> change_state_{ChangeState::none};
+  ProbeChange change_;   // the creating thread's while it is not working
+  Error change_error_;   // the thread's while it is
+  FittedPhases fitted_;  // likewise, as the next
+  Footprint footprint_;
+  PhaseWork work_{0, nullptr};                     // no iterations: the loop
+  std::uint32_t smi_unobserved_ = 0;               // in changes
   std::atomic<std::uint64_t> switches_before_{0};  // until the loop began
   std::optional<std::uint64_t> switches_;          // the thread's until it is joined, as the next
   std::optional<std::uint64_t> smi_count_;         // the thread's until it is joined
