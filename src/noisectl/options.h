@@ -27,6 +27,7 @@ enum class Command {
   fwq,
   selfish,
   latencytest,
+  phases,
   reload,
   selftest,
 };

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Most phases are quiet and cost two divisions; nothing is allocated but for a pattern that is new.
+#include "analysis/phase_episodes.h"
+
+#include <algorithm>
+
+namespace noised {
+namespace {
+
+// Whatever follows so many phases without a pause of `reach` of them is no episode, but how things are.
+constexpr std::size_t kLongest = 64;
+
+constexpr std::uint64_t kFewPairs = 30;
+
+void add_sorted(const std::vector<PhaseSource>& from, std::vector<PhaseSource>& to) {
+  for (const PhaseSource& each : from) {
+    const auto found =
+        std::find_if(to.begin(), to.end(), [&](const PhaseSource& known) { return known.source >= each.source; });
+    if (found != to.end() && found->source == each.source) {
+      found->activations += each.activations;
+    } else {
+      to.insert(found, each);
+    }
+  }
+}
+
+}  // namespace
+
+void PhaseEpisodes::drop(std::uint64_t& reason, std::uint64_t phases) {
+  reason += phases + phases_;
+  phases_ = 0;
+  forget_quiet();
+  unknown_ = reach_;
+}
+
+void PhaseEpisodes::forget_quiet() {
+  held_ = 0;
+  residuals_ns_ = 0;
+}
+
+void PhaseEpisodes::interrupt() { drop(left_out_.edges, 0); }
+
+void PhaseEpisodes::append(const Phase& phase) {
+  if (phases_ == 0) {
+    sources_.clear();
+    inside_ns_ = outside_ns_ = 0;
+  }
+  ++phases_;
+  inside_ns_ += phase.overhead_ns();
+  outside_ns_ += phase.outside_ns();
+  silent_ = phase.sources.empty() ? silent_ + 1 : 0;
+  add_sorted(phase.sources, sources_);
+}
+
+void PhaseEpisodes::close() {
+  key_.clear();
+  key_.push_back(phases_);
+  for (const PhaseSource& each : sources_) {
+    key_.push_back(each.source);
+    key_.push_back(each.activations);
+  }
+  auto found = patterns_.find(key_);
+  if (found == patterns_.end()) {
+    if (patterns_.size() == kMostPatterns) {
+      left_out_.too_many += phases_;
+      phases_ = 0;
+      return;
+    }
+    found = patterns_.emplace(key_, EpisodeSums{}).first;
+  }
+  found->second.residual.add(inside_ns_ + outside_ns_);
+  found->second.inside.add(inside_ns_);
+  found->second.outside.add(outside_ns_);
+  phases_ = 0;
+}
+
+void PhaseEpisodes::add_quiet(const Phase& phase) {
+  const std::uint64_t residual_ns = phase.outside_ns() + phase.overhead_ns();
+  quiet_.add(residual_ns);
+  residuals_ns_ += residual_ns;
+  if (held_ == last_.size()) {
+    residuals_ns_ -= last_[next_].residual_ns;
+  } else {
+    ++held_;
+  }
+  last_[next_] = {phase.length_ns(), residual_ns};
+  next_ = next_ + 1 == last_.size() ? 0 : next_ + 1;
+  if (held_ < last_.size()) return;
+  // Now next_ is the place of the first of them.
+  const auto duration_ns = static_cast<double>(last_[next_].duration_ns);
+  const auto residuals_ns = static_cast<double>(residuals_ns_);
+  ++pairs_;
+  const double before_ns = duration_ns - mean_duration_ns_;
+  mean_duration_ns_ += before_ns / static_cast<double>(pairs_);
+  mean_residuals_ns_ += (residuals_ns - mean_residuals_ns_) / static_cast<double>(pairs_);
+  products_ += before_ns * (residuals_ns - mean_residuals_ns_);
+}
+
+void PhaseEpisodes::add(const Phase& phase) {
+  if (!begun_) {
+    begun_ = true;
+    unknown_ = reach_;
+  }
+  if (phase.in_doubt) {
+    drop(left_out_.in_doubt, 1);
+    return;
+  }
+  const bool active = !phase.sources.empty();
+  if (unknown_ != 0) {
+    unknown_ = active ? reach_ : unknown_ - 1;
+    ++left_out_.edges;
+    return;
+  }
+  if (phases_ == 0 && !active) {
+    add_quiet(phase);
+    return;
+  }
+  forget_quiet();
+  append(phase);
+  if (silent_ == reach_) {
+    close();
+  } else if (phases_ > kLongest * (reach_ + 1)) {
+    drop(left_out_.endless, 0);
+  }
+}
+
+std::optional<double> PhaseEpisodes::length_bias_ns() const {
+  if (pairs_ < kFewPairs || mean_duration_ns_ == 0) return std::nullopt;
+  return products_ / static_cast<double>(pairs_ - 1) / mean_duration_ns_;
+}
+
+}  // namespace noised
