@@ -14,10 +14,11 @@ constexpr std::uint64_t kFewPairs = 30;
 
 void add_sorted(const std::vector<PhaseSource>& from, std::vector<PhaseSource>& to) {
   for (const PhaseSource& each : from) {
+    if (each.interruptions == 0) continue;
     const auto found =
         std::find_if(to.begin(), to.end(), [&](const PhaseSource& known) { return known.source >= each.source; });
     if (found != to.end() && found->source == each.source) {
-      found->activations += each.activations;
+      found->interruptions += each.interruptions;
     } else {
       to.insert(found, each);
     }
@@ -57,7 +58,7 @@ void PhaseEpisodes::close() {
   key_.push_back(phases_);
   for (const PhaseSource& each : sources_) {
     key_.push_back(each.source);
-    key_.push_back(each.activations);
+    key_.push_back(each.interruptions);
   }
   auto found = patterns_.find(key_);
   if (found == patterns_.end()) {

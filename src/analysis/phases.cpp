@@ -20,7 +20,7 @@ PhaseSource& PhaseSeries::source(SourceId id) {
   const auto found = std::find_if(phase_.sources.begin(), phase_.sources.end(),
                                   [id](const PhaseSource& each) { return each.source >= id; });
   if (found != phase_.sources.end() && found->source == id) return *found;
-  return *phase_.sources.insert(found, PhaseSource{id, 0, 0});
+  return *phase_.sources.insert(found, PhaseSource{id, 0, 0, 0});
 }
 
 void PhaseSeries::add(const Ledger& ledger) {
@@ -33,10 +33,14 @@ void PhaseSeries::add(const Ledger& ledger) {
     phase_.gaps[i].self_ns += gaps[i];
   }
   phase_.in_doubt |= ledger.detour.in_doubt;
+  std::optional<std::uint8_t> task_depth;  // of the task that has the CPU
   for (const LedgerEntry& entry : ledger.entries) {
+    if (task_depth && entry.depth <= *task_depth) task_depth.reset();
     PhaseSource& of = source(entry.source);
     ++of.activations;
     of.self_ns += entry.self_ns;
+    of.interruptions += task_depth && entry.kind != Kind::work ? 0U : 1U;
+    if (!task_depth && entry.kind == Kind::task) task_depth = entry.depth;
   }
 }
 

@@ -19,6 +19,7 @@ struct PhaseSource {
   SourceId source = 0;
   std::uint32_t activations = 0;
   std::uint64_t self_ns = 0;
+  std::uint32_t interruptions = 0;  ///< of the activations, those that were not in another task's time
 };
 
 /// What the ledger books besides the kernel's activity.
@@ -44,6 +45,8 @@ struct Phase {
 /// Makes phases out of what a recording tells of one CPU. A detour never reaches over a sample, as the loop takes
 /// samples, and in a detour it does not run: so each one is in one phase, with all its ledger, and what phases say of a
 /// source adds up to the report of the same recording. Allocates only where a phase has more sources than any before.
+/// What happens while another task has the CPU interrupts that task: of the work it is one interruption, by the task
+/// (and by the work function that a kernel thread runs).
 class PhaseSeries {
  public:
   /// The next detour.

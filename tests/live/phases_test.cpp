@@ -87,10 +87,10 @@ const Json& cost_of(const Json& cpu, const std::string& source) {
 TEST_CASE("phases: count and direct cost of each source are those of the ledger") {
   if (!has_tick(probed_cpu())) SKIP("no tick on this CPU");
   const QuietCpu quiet(probed_cpu());
-  const Recorded recorded = record({"--work", "8192"}, "3s");
+  const Recorded recorded = record({"--work", "12288"}, "3s");
   const Json& cpu = recorded.phases["cpus"][0];
   INFO(cpu.dump());
-  CHECK(recorded.phases["iterations"] == 8192);
+  CHECK(recorded.phases["iterations"] == 12288);
   CHECK(cpu["phases"].get<std::uint64_t>() > 1'000);
   CHECK(cpu["total_ns"] <= recorded.report["elapsed_ns"]);
   bool tick = false;

@@ -64,6 +64,33 @@ TEST_CASE("a phase has its detours, by source", "[analysis]") {
   CHECK_FALSE(series.sample(5'000, 10));
 }
 
+TEST_CASE("what happens in another task's time is that task's interruption", "[analysis]") {
+  Names names;
+  const SourceId task = names.table.intern(Kind::task, "other");
+  const SourceId work = names.table.intern(Kind::work, "function");
+  const auto at_depth = [](SourceId source, Kind kind, std::uint8_t depth) {
+    LedgerEntry made = entry(source, 10);
+    made.kind = kind;
+    made.depth = depth;
+    return made;
+  };
+  PhaseSeries series;
+  CHECK_FALSE(series.sample(1'000, 0));
+  series.add(ledger(
+      1'100,
+      {at_depth(names.tick, Kind::vector, 0), at_depth(names.timer, Kind::softirq, 1), at_depth(task, Kind::task, 0),
+       at_depth(names.tick, Kind::vector, 1), at_depth(names.timer, Kind::softirq, 2), at_depth(work, Kind::work, 1),
+       at_depth(names.tick, Kind::vector, 0)},
+      5));
+  REQUIRE(series.sample(2'000, 10));
+  REQUIRE(series.phase().sources.size() == 4);
+  for (const PhaseSource& each : series.phase().sources) {
+    const std::uint32_t nested = each.source == names.tick || each.source == names.timer ? 1 : 0;
+    CHECK(each.activations == each.interruptions + nested);
+    CHECK(each.self_ns == 10 * std::uint64_t{each.activations});
+  }
+}
+
 TEST_CASE("every activation is in a phase or outside, once", "[analysis]") {
   const Names names;
   std::mt19937_64 random(3);  // NOLINT(cert-msc51-cpp): the same every time
@@ -117,8 +144,8 @@ TEST_CASE("an episode lasts until so many phases had nothing", "[analysis]") {
   quiet.end_ns = 100;
   Phase active = quiet;
   active.detour_ns = 30;
-  active.gaps[0] = {0, 1, 10};
-  active.sources = {{names.tick, 1, 20}};
+  active.gaps[0] = {0, 1, 10, 0};
+  active.sources = {{names.tick, 1, 20, 1}};
   episodes.add(quiet);  // what was before is not known
   episodes.add(quiet);
   episodes.add(quiet);
