@@ -75,7 +75,7 @@ std::string signed_duration(double ns) {
 }
 
 std::string setting_text(const PhaseSetting& setting) {
-  std::string text = fmt::format("{} iterations of the loop", setting.iterations);
+  std::string text;
   if (setting.grain_ns) text += ", calibrated to " + format_duration(*setting.grain_ns);
   if (setting.footprint_bytes) {
     text += *setting.footprint_bytes == 0 ? ", no footprint"

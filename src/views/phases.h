@@ -17,7 +17,6 @@ namespace noised::views {
 
 /// What a phase was to be; what is not stated was not recorded.
 struct PhaseSetting {
-  std::uint64_t iterations = 0;  ///< of the loop
   std::optional<std::uint64_t> grain_ns;
   std::optional<std::uint64_t> footprint_bytes;  ///< 0: none
   std::string policy;                            ///< "other" or "fifo"
@@ -43,6 +42,7 @@ struct PhaseIndirect {
 
 struct CpuPhases {
   unsigned cpu = 0;
+  std::uint64_t iterations = 0;  ///< of the loop in a phase
   const PhaseAnalysis* analysis = nullptr;
   std::vector<PhaseDirect> direct;      ///< by time, falling
   std::vector<PhaseIndirect> indirect;  ///< by episodes, falling
@@ -60,7 +60,7 @@ std::string to_json(const std::vector<CpuPhases>& cpus, const PhaseSetting& sett
 
 /// "1.23 us", with its sign: a cost may be negative.
 std::string signed_duration(double ns);
-/// "100 us, footprint 48 KiB, policy fifo": what is stated.
+/// ", calibrated to 100 us, footprint 48 KiB, policy fifo": what is stated, in part or not at all.
 std::string setting_text(const PhaseSetting& setting);
 /// Why a source has no cost; empty if it has.
 std::string no_cost_text(NoCost why);

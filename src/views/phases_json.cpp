@@ -100,6 +100,7 @@ Json cpu_json(const CpuPhases& cpu) {
   const bool any = moments.count() != 0;
   const auto time = [&](std::uint64_t ns) { return any ? Json(ns) : Json(nullptr); };
   return Json{{"cpu", cpu.cpu},
+              {"iterations", cpu.iterations},
               {"phases", moments.count()},
               {"total_ns", moments.total_ns()},
               {"calibrated_ns", nullable_ns(durations.calibrated_ns())},
@@ -120,7 +121,6 @@ std::string to_json(const std::vector<CpuPhases>& cpus, const PhaseSetting& sett
   Json all = Json::array();
   for (const CpuPhases& cpu : cpus) all.push_back(cpu_json(cpu));
   return dump(Json{{"schema", "noised.phases/1"},
-                   {"iterations", setting.iterations},
                    {"grain_ns", nullable(setting.grain_ns)},
                    {"footprint_bytes", nullable(setting.footprint_bytes)},
                    {"policy", setting.policy.empty() ? Json(nullptr) : Json(setting.policy)},

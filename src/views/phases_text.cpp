@@ -148,7 +148,8 @@ std::string to_text(const std::vector<CpuPhases>& cpus, const PhaseSetting& sett
   std::string text = report_head(report);
   for (const CpuPhases& cpu : cpus) {
     const PhaseDurations& durations = cpu.analysis->durations();
-    text += fmt::format("\nCPU {}: {} phases of {}\n", cpu.cpu, durations.moments().count(), setting_text(setting));
+    text += fmt::format("\nCPU {}: {} phases of {} iterations of the loop{}\n", cpu.cpu, durations.moments().count(),
+                        cpu.iterations, setting_text(setting));
     if (durations.moments().count() == 0) continue;
     text += fmt::format("the work takes {} (mean of the 2nd decile)\n\n",
                         signed_duration(durations.calibrated_ns().value_or(0)));
