@@ -19,10 +19,11 @@ void for_each_source(const PhaseEpisodes::Pattern& pattern, Visit&& visit) {
 
 /// Every source, the one in most episodes first; those that are in too few of them, or for which there is no room,
 /// together as one, the last.
-std::vector<IndirectCost> sources_of(const PhaseEpisodes& episodes) {
+std::vector<IndirectCost> sources_of(const PhaseEpisodes& episodes, bool judged) {
   std::map<SourceId, IndirectCost> by_id;
   for (const auto& [pattern, sums] : episodes.patterns()) {
-    const std::uint64_t count = sums.residual.count();
+    const std::uint64_t count = sums.residual.count + (judged ? 0 : sums.unjudged);
+    if (count == 0) continue;
     for_each_source(pattern, [&](SourceId id, std::uint32_t activations) {
       IndirectCost& cost = by_id[id];
       cost.sources = {id};
@@ -62,10 +63,11 @@ Rows rows_of(const PhaseEpisodes& episodes, const std::vector<IndirectCost>& sou
   std::map<SourceId, std::size_t> regressor;
   for (std::size_t i = 0; i < sources.size(); ++i) regressor[sources[i].sources.front()] = i;
   Rows rows;
-  rows.rows.push_back({1, static_cast<double>(episodes.quiet().count()), std::vector<double>(sources.size())});
+  rows.rows.push_back({1, static_cast<double>(quiet.residual.count), std::vector<double>(sources.size())});
   rows.sums.push_back(&quiet);
   for (const auto& [pattern, sums] : episodes.patterns()) {
-    FitRow row{static_cast<double>(pattern[0]), static_cast<double>(sums.residual.count()),
+    if (sums.residual.count == 0) continue;
+    FitRow row{static_cast<double>(pattern[0]), static_cast<double>(sums.residual.count),
                std::vector<double>(sources.size())};
     for_each_source(pattern, [&](SourceId id, std::uint32_t activations) {
       const auto own = regressor.find(id);
@@ -77,15 +79,10 @@ Rows rows_of(const PhaseEpisodes& episodes, const std::vector<IndirectCost>& sou
   return rows;
 }
 
-std::vector<FitTimes> times_of(const Rows& rows, Moments EpisodeSums::* part) {
+std::vector<FitTimes> times_of(const Rows& rows, Spread EpisodeSums::* part) {
   std::vector<FitTimes> times;
   times.reserve(rows.sums.size());
-  for (const EpisodeSums* const sums : rows.sums) {
-    const Moments& moments = sums->*part;
-    const auto count = static_cast<double>(moments.count());
-    times.push_back(
-        {static_cast<double>(moments.total_ns()) / count, moments.stddev() * moments.stddev() * (count - 1)});
-  }
+  for (const EpisodeSums* const sums : rows.sums) times.push_back({(sums->*part).mean_ns, (sums->*part).squares});
   return times;
 }
 
@@ -100,7 +97,7 @@ NoCost why_not(const PhaseEpisodes& episodes, const IndirectCost& cost) {
   for (const auto& [pattern, sums] : episodes.patterns()) {
     bool inside = false;
     for_each_source(pattern, [&](SourceId id, std::uint32_t) { inside |= id == cost.sources.front(); });
-    if (!inside) without += pattern[0] * sums.residual.count();
+    if (!inside) without += pattern[0] * (sums.residual.count + sums.unjudged);
   }
   return without < kLeastEpisodes ? NoCost::always : NoCost::never_quiet;
 }
@@ -109,8 +106,8 @@ NoCost why_not(const PhaseEpisodes& episodes, const IndirectCost& cost) {
 
 IndirectCosts indirect_costs(const PhaseEpisodes& episodes) {
   IndirectCosts result;
-  std::vector<IndirectCost> sources = sources_of(episodes);
   result.length_bias_ns = episodes.length_bias_ns();
+  std::vector<IndirectCost> sources = sources_of(episodes, result.length_bias_ns.has_value());
   if (!result.length_bias_ns) {
     for (IndirectCost& each : sources) {
       if (each.why_not == NoCost::none) each.why_not = why_not(episodes, each);
@@ -119,14 +116,13 @@ IndirectCosts indirect_costs(const PhaseEpisodes& episodes) {
     return result;
   }
   EpisodeSums quiet;
-  quiet.residual = quiet.outside = episodes.quiet();
-  quiet.inside.add(0);
+  quiet.residual = quiet.outside = episodes.quiet_spread();
   const Rows rows = rows_of(episodes, sources, quiet);
   const CostFit fit(rows.rows, sources.size());
   const auto both = fit.fit(times_of(rows, &EpisodeSums::residual), *result.length_bias_ns);
   const auto inside = fit.fit(times_of(rows, &EpisodeSums::inside), 0);
   const auto outside = fit.fit(times_of(rows, &EpisodeSums::outside), *result.length_bias_ns);
-  result.base_ns = both.base_ns;
+  result.base_ns = static_cast<double>(episodes.quiet().total_ns()) / static_cast<double>(episodes.quiet().count());
   for (std::size_t i = 0; i < fit.groups().size(); ++i) {
     const CostFit::Group& group = fit.groups()[i];
     IndirectCost cost = sources[group.regressor];
