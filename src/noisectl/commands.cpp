@@ -15,6 +15,7 @@
 #include "noisectl/output.h"
 #include "noisectl/page_command.h"
 #include "noisectl/peak_command.h"
+#include "noisectl/phases_command.h"
 #include "noisectl/quiet.h"
 #include "noisectl/record_command.h"
 #include "noisectl/replay_command.h"
@@ -180,6 +181,8 @@ Status run(const Options& options) {
     case Command::selfish:
     case Command::latencytest:
       return run_series(options);
+    case Command::phases:
+      return run_phases(options);
     default:
       break;
   }

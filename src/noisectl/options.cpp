@@ -165,6 +165,9 @@ void describe(CLI::App& app, Options& options, Times& times) {
   series("selfish", "each detour, as selfish (netgauge) prints it", Command::selfish);
   series("latencytest", "interruptions over 1us, and what the scheduler did", Command::latencytest);
 
+  json(measured(command("phases", "how long phases of fixed work take, and what each source costs them",
+                        Command::phases)));
+
   json(command("reload", "the daemon reads its configuration again (root only)", Command::reload));
 
   CLI::App* selftest = command("selftest", "makes known noise on a probed CPU, and checks what the daemon shows of it",
@@ -244,7 +247,7 @@ Status check_replay(const Options& options) {
     case Command::selftest:
       return usage_error("--replay: this command needs a running daemon",
                          "a recording can be shown with top, report, detours, histogram, status, density, ftq, fwq, "
-                         "selfish and latencytest, and exported");
+                         "selfish, latencytest and phases, and exported");
     case Command::top:
       return success();
     default:

@@ -28,6 +28,7 @@ enum class Command {
   fwq,
   selfish,
   latencytest,
+  phases,
   reload,
   selftest,
 };
