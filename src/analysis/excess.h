@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -58,7 +59,9 @@ class Excess {
   }
   /// The lower bound of a bucket, in ns; the upper one is that of the next.
   [[nodiscard]] static double low_ns(std::size_t number) {
-    return static_cast<double>(low_ns(Position{number / kSteps, number % kSteps}));
+    const std::size_t octave = number / kSteps;
+    if (octave == 0) return static_cast<double>(number);
+    return std::ldexp(static_cast<double>(kSteps + number % kSteps), static_cast<int>(octave) - 1);
   }
 
  private:

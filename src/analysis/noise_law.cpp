@@ -11,11 +11,10 @@ double linear_law(double p, double nodes) { return p * nodes; }
 
 double linear_law_error(double p, double nodes) {
   if (p <= 0) return 0;
-  // The difference of both is (n - 1) p / 2 of them, less a third of its square: below this it has no digits left.
+  // The share is (n - 1) p / 2, less a third of the square of p * n: below this their difference has no digits left.
   constexpr double kNearlyEqual = 1e-6;
   if (p * nodes < kNearlyEqual) return (nodes - 1) * p / 2;
-  const double exact = delay_probability(p, nodes);
-  return (linear_law(p, nodes) - exact) / exact;
+  return 1 - delay_probability(p, nodes) / linear_law(p, nodes);
 }
 
 double bimodal_slowdown(double grain, double delayed, double probability) {

@@ -11,8 +11,9 @@ double delay_probability(double p, double nodes);
 /// Its approximation p * n, good where that is small (equation 2).
 double linear_law(double p, double nodes);
 
-/// By how much the approximation is too large, as a share of the probability: at most 5% up to p = 1 / (10 n) (end of
-/// section 2.1); 0 for p = 0.
+/// By how much the approximation is too large, as a share of itself: less than p * n / 2, so at most 5% up to
+/// p = 1 / (10 n) (end of section 2.1, whose inequality divides by p * n; of the probability it is 5.08% there).
+/// 0 for p = 0.
 double linear_law_error(double p, double nodes);
 
 /// The mean duration of a phase over its grain, where it lasts `delayed` with this probability and `grain` otherwise

@@ -37,7 +37,7 @@ struct JobSize {
   std::uint64_t nodes = 0;
   Estimate delayed;                    ///< d_p(n), the probability that a phase of the job is delayed at all
   std::optional<double> linear;        ///< p * n; nothing where p is not known, as the next
-  std::optional<double> linear_error;  ///< by how much that is too large, as a share of d_p(n)
+  std::optional<double> linear_error;  ///< by how much that is too large, as a share of it
   Estimate excess;                     ///< E(max of n) / G - 1
 };
 

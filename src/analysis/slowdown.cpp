@@ -103,7 +103,7 @@ double DelayCurve::expected_excess_ns(double nodes) const {
 }
 
 double DelayCurve::exceeded_ns(double probability) const {
-  for (std::size_t i = steps_.size(); i > 0; --i) {
+  for (std::size_t i = steps_.size(); i > 1; --i) {
     const Step& step = steps_[i - 1];
     if (-std::expm1(step.before) <= probability) continue;
     const double low_ns = Excess::low_ns(i - 1);

@@ -86,7 +86,7 @@ std::vector<std::string> size_row(const JobSize& size) {
   if (size.delayed.value) {
     row.push_back(format_share(*size.delayed.value));
     row.push_back(share_range(size.delayed));
-    row.push_back(*size.linear < 1 ? fmt::format("+{}", format_share(*size.linear_error)) : "-");
+    row.push_back(*size.linear < 1 ? fmt::format("+{}", format_share(std::max(0.0, *size.linear_error))) : "-");
   } else {
     row.insert(row.end(), {"-", "", "-"});
   }
