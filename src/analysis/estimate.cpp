@@ -16,9 +16,9 @@ double log_error(std::span<const double> without) {
   return std::sqrt(squares * (count - 1) / count);
 }
 
-std::optional<std::uint64_t> needed_ns(double error, const Sample& sample) {
+std::optional<std::uint64_t> needed_ns(double error, double largest_error, const Sample& sample) {
   const double times =
-      std::max(error * error / (kLargestError * kLargestError), kLeastIndependent / sample.independent);
+      std::max(error * error / (largest_error * largest_error), kLeastIndependent / sample.independent);
   if (times <= 1) return std::nullopt;
   const double ns = static_cast<double>(sample.observed_ns) * (times - 1);
   return ns < 0x1p63 ? static_cast<std::uint64_t>(ns) : UINT64_MAX;
@@ -29,11 +29,11 @@ double confidence_factor(double error) {
   return std::exp(kStudent * error);
 }
 
-Estimate estimate(double value, std::span<const double> without, const Sample& sample) {
+Estimate estimate(double value, std::span<const double> without, const Sample& sample, double largest_error) {
   Estimate result;
   if (!(value > 0)) return result;
   const double error = log_error(without);
-  result.needs_ns = needed_ns(error, sample);
+  result.needs_ns = needed_ns(error, largest_error, sample);
   if (result.needs_ns) return result;
   result.value = value;
   result.low = value / confidence_factor(error);

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kBlocks = ExcessBlocks::kBlocks;
 // As the paper's figure 2: what a machine of tens of thousands of nodes asks for is 10^-6, and some more.
 constexpr int kLastDecade = 9;
+constexpr double kRounding = 1e-12;
 using Without = std::array<double, kBlocks>;
 
 /// A node's delays, and the same without what was observed in each block of time.
@@ -68,16 +69,17 @@ class Projector {
     projection_.unseen_ns = all_ns / 3;  // -ln(5%) = 3.0: the rule of three
   }
 
-  /// Of what is seen once in so many phases of a node.
-  [[nodiscard]] Sample sample(double phases) const {
-    const double grains = static_cast<double>(projection_.starts_ns) / static_cast<double>(input_.grain_ns);
-    return {projection_.observed_ns, grains / phases};
+  /// Of what is seen once in so many phases of a node, each with this delay: phases that one detour delays overlap,
+  /// however short their grain is.
+  [[nodiscard]] Sample sample(double phases, double delay_ns) const {
+    return {projection_.observed_ns, static_cast<double>(projection_.starts_ns) / (phases * (grain() + delay_ns))};
   }
 
   void add_delayed() {
     const double p = node_.whole.delayed();
-    if (p <= 0) projection_.delayed_at_most = std::min(1.0, 3 / sample(1).independent);
-    projection_.delayed = estimate(p, node_.each([](const DelayCurve& curve) { return curve.delayed(); }), sample(1));
+    if (p <= 0) projection_.delayed_at_most = std::min(1.0, 3 / sample(1, 0).independent);
+    projection_.delayed =
+        estimate(p, node_.each([](const DelayCurve& curve) { return curve.delayed(); }), sample(1, 0));
   }
 
   // The share beyond this delay is as uncertain as its blocks say: the delays at both ends of that share's interval.
@@ -88,7 +90,7 @@ class Projector {
     };
     const double error = share(node_.whole) > 0 ? log_error(node_.each(share)) : 0;
     Estimate result;
-    result.needs_ns = needed_ns(error, sample(1 / probability));
+    result.needs_ns = needed_ns(error, kLargestError, sample(1 / probability, delay_ns));
     if (result.needs_ns) return result;
     result.value = delay_ns;
     result.low = node_.whole.exceeded_ns(probability * confidence_factor(error));
@@ -117,7 +119,9 @@ class Projector {
     for (const std::uint64_t nodes : input_.nodes) {
       const auto count = static_cast<double>(nodes);
       const auto excess = [&](const DelayCurve& curve) { return curve.expected_excess_ns(count) / grain(); };
-      JobSize size{nodes, job_delayed(count), {}, {}, estimate(excess(node_.whole), node_.each(excess), sample(count))};
+      const double whole = excess(node_.whole);
+      const Sample seen = sample(count, whole * grain());
+      JobSize size{nodes, job_delayed(count), {}, {}, estimate(whole, node_.each(excess), seen)};
       if (const std::optional<double>& p = projection_.delayed.value) {
         size.linear = linear_law(*p, count);
         size.linear_error = linear_law_error(*p, count);
@@ -127,19 +131,24 @@ class Projector {
     }
   }
 
+  [[nodiscard]] Estimate gain(const NodeDelays& rest, double nodes) const {
+    const auto gained = [&](const DelayCurve& with, const DelayCurve& without) {
+      return (with.expected_excess_ns(nodes) - without.expected_excess_ns(nodes)) / grain();
+    };
+    const double with_ns = node_.whole.expected_excess_ns(nodes);
+    const double whole = gained(node_.whole, rest.whole);
+    // At this size others always decide: rounding is all that is left.
+    if (std::abs(whole) * grain() <= kRounding * with_ns) return {0, 0, 0, {}};
+    Without values{};
+    for (std::size_t i = 0; i < kBlocks; ++i) values[i] = gained(node_.without[i], rest.without[i]);
+    return estimate(whole, values, sample(nodes, with_ns), kLargestErrorOfPart);
+  }
+
   [[nodiscard]] SourceGain gain(std::size_t source) const {
     NodeDelays rest;
     for (const ProjectedCpu* const cpu : cpus_) rest.add(cpu->phases->without(source));
     SourceGain result{input_.sources[source], {}};
-    for (const std::uint64_t nodes : input_.nodes) {
-      const auto count = static_cast<double>(nodes);
-      const auto difference = [&](const DelayCurve& with, const DelayCurve& without) {
-        return (with.expected_excess_ns(count) - without.expected_excess_ns(count)) / grain();
-      };
-      Without values{};
-      for (std::size_t i = 0; i < kBlocks; ++i) values[i] = difference(node_.without[i], rest.without[i]);
-      result.excess.push_back(estimate(difference(node_.whole, rest.whole), values, sample(count)));
-    }
+    for (const std::uint64_t nodes : input_.nodes) result.excess.push_back(gain(rest, static_cast<double>(nodes)));
     return result;
   }
 

@@ -64,12 +64,12 @@ std::string delayed_text(const Projection& projection) {
 }
 
 std::string exceeded_text(const Projection& projection) {
-  Table table({{"of a node's phases", Table::Align::right},
-               {"are delayed by more than", Table::Align::right},
+  Table table({{"one phase of a node in", Table::Align::right},
+               {"is delayed by more than", Table::Align::right},
                {"95% interval", Table::Align::left},
                {"of the grain", Table::Align::right}});
   for (const ExceededDelay& row : projection.exceeded) {
-    const std::string share = fmt::format("{:.0e}", row.probability);
+    const std::string share = fmt::format("{:.0f}", 1 / row.probability);
     const Estimate& delay = row.delay_ns;
     if (!delay.value) {
       table.add({share, needs_text(delay), "", ""});
