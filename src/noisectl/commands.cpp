@@ -16,6 +16,7 @@
 #include "noisectl/page_command.h"
 #include "noisectl/peak_command.h"
 #include "noisectl/phases_command.h"
+#include "noisectl/project_command.h"
 #include "noisectl/quiet.h"
 #include "noisectl/record_command.h"
 #include "noisectl/replay_command.h"
@@ -176,6 +177,8 @@ Status run(const Options& options) {
       return run_export(options);
     case Command::density:
       return run_density(options);
+    case Command::project:
+      return run_project(options);
     case Command::ftq:
     case Command::fwq:
     case Command::selfish:

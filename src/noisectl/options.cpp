@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/parse.h"
+#include "noisectl/nodes.h"
 #include "probe/grain.h"
 
 namespace noised::client {
@@ -19,6 +20,10 @@ namespace {
 
 // Faster updates cost the daemon more than they show: a screen is read a few times a second.
 constexpr std::uint64_t kShortestInterval = 100'000'000;
+
+// Below it a phase is no longer than what the loop takes for noise; above it no recording is long enough.
+constexpr std::uint64_t kShortestGrain = 1'000;
+constexpr std::uint64_t kLongestGrain = 1'000'000'000;
 
 // Times as the user wrote them; read after the command line is known to be good.
 struct Times {
@@ -28,7 +33,9 @@ struct Times {
   std::string size;
   std::string range;
   std::string grain;
+  std::string projected_grain;
   std::string footprint;
+  std::string nodes = "1,10,...,1000000";
 };
 
 /// A whole number from 0 or 1 up. CLI11 wraps -1 around to the largest number of the type: it is above every limit.
@@ -153,6 +160,14 @@ void describe(CLI::App& app, Options& options, Times& times) {
   describe_export(measured(command("export", "a recording for other tools", Command::export_trace)), options);
   json(measured(command("density", "how long detours are, as the loop saw them and as the kernel's events say",
                         Command::density)));
+  CLI::App* project = measured(command("project", "what this noise costs a job on many nodes", Command::project));
+  project->add_option("--grain", times.projected_grain, "time that the job computes between two barriers")
+      ->required()
+      ->type_name("TIME");
+  project->add_option("--nodes", times.nodes, "sizes of the job, such as 1,10,...,1000000")
+      ->capture_default_str()
+      ->type_name("LIST");
+  json(project);
   const auto series = [&](const char* name, const char* help, Command which) {
     CLI::App* sub = measured(command(name, help, which));
     sub->add_option("--cpu", options.cpu, "of this CPU")->check(number_from<unsigned>(0))->type_name("N");
@@ -165,8 +180,8 @@ void describe(CLI::App& app, Options& options, Times& times) {
   series("selfish", "each detour, as selfish (netgauge) prints it", Command::selfish);
   series("latencytest", "interruptions over 1us, and what the scheduler did", Command::latencytest);
 
-  json(measured(command("phases", "how long phases of fixed work take, and what each source costs them",
-                        Command::phases)));
+  json(measured(
+      command("phases", "how long phases of fixed work take, and what each source costs them", Command::phases)));
 
   json(command("reload", "the daemon reads its configuration again (root only)", Command::reload));
 
@@ -210,6 +225,13 @@ Status read_phases(const Times& times, Options& options) {
   return success();
 }
 
+Status read_grain(const std::string& text, std::uint64_t& out) {
+  if (Status read = read_time("--grain", text, out); !read) return read;
+  if (out >= kShortestGrain && out <= kLongestGrain) return success();
+  return usage_error("--grain " + text + " is not within 1us and 1s",
+                     "give what the job computes between two barriers");
+}
+
 Status read_times(const Times& times, Options& options) {
   if (Status read = read_phases(times, options); !read) return read;
   if (Status read = read_time("--min", times.min, options.min_ns); !read) return read;
@@ -223,6 +245,12 @@ Status read_times(const Times& times, Options& options) {
     options.size_bytes = size.value();
   }
   if (Status read = read_range(times.range, options); !read) return read;
+  if (options.command == Command::project) {
+    if (Status read = read_grain(times.projected_grain, options.projected_grain_ns); !read) return read;
+    auto nodes = parse_nodes(times.nodes);
+    if (!nodes) return nodes.error();
+    options.nodes = std::move(nodes).value();
+  }
   if (times.duration.empty()) return success();
   return read_time("--duration", times.duration, options.duration_ns.emplace());
 }
@@ -246,8 +274,7 @@ Status check_replay(const Options& options) {
     case Command::reload:
     case Command::selftest:
       return usage_error("--replay: this command needs a running daemon",
-                         "a recording can be shown with top, report, detours, histogram, status, density, ftq, fwq, "
-                         "selfish, latencytest and phases, and exported");
+                         "a recording can be shown with every command but record, reload and selftest");
     case Command::top:
       return success();
     default:

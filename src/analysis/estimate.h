@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A figure with its confidence interval, or how much more must be observed before there is one. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace noised {
+
+struct Estimate {
+  std::optional<double> value;  ///< nothing: too little was observed, as the next two
+  std::optional<double> low;    ///< of its 95% confidence interval
+  std::optional<double> high;
+  std::optional<std::uint64_t> needs_ns;  ///< to be observed in addition, if all goes on as it was; nothing: not known
+};
+
+/// What an estimate comes from.
+struct Sample {
+  std::uint64_t observed_ns = 0;
+  double independent = 0;  ///< so many phases that were observed do not overlap, for each that decides the figure
+};
+
+/// With fewer, what is seldom decides, and was not seen often enough to know how long it can be.
+inline constexpr double kLeastIndependent = 50;
+/// Of the logarithm: with a larger standard error, about eight events or fewer made the figure.
+inline constexpr double kLargestError = 0.35;
+/// The same for a part of a figure that is known: about two events. A list to be sorted asks for no more.
+inline constexpr double kLargestErrorOfPart = 0.7;
+
+/// Standard error of a figure's logarithm from its values without each block of time in turn (delete-one jackknife); 1,
+/// that of a single event, if one is not positive.
+double log_error(std::span<const double> without);
+
+/// How much more must be observed, in ns, for a figure with this error; nothing if what was observed is enough. The
+/// square of the error falls as more is observed, and the number of independent phases rises.
+std::optional<std::uint64_t> needed_ns(double error, double largest_error, const Sample& sample);
+
+/// By what a figure with this error is divided, and multiplied, for its 95% confidence interval: Student's quantile for
+/// ExcessBlocks::kBlocks - 1 degrees of freedom. Figures are positive, and skewed: their logarithms are less so.
+double confidence_factor(double error);
+
+/// The figure with its interval, or what it needs; neither if it is not positive: then it was never seen.
+Estimate estimate(double value, std::span<const double> without, const Sample& sample,
+                  double largest_error = kLargestError);
+
+}  // namespace noised

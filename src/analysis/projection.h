@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the noise of some CPUs costs a job on many nodes like theirs, and whose it is (Tsafrir et al. 2005, section 2).
+// Pure: no clock, no I/O.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/cpu_phases.h"
+#include "analysis/estimate.h"
+#include "analysis/removable.h"
+
+namespace noised {
+
+/// One watched CPU. Of all of them together a node is made, each busy with a process of the job.
+struct ProjectedCpu {
+  unsigned cpu = 0;
+  std::uint64_t observed_ns = 0;
+  const CpuPhases* phases = nullptr;
+};
+
+struct ProjectionInput {
+  std::uint64_t grain_ns = 0;
+  std::vector<std::uint64_t> nodes;  ///< sizes of the job
+  std::vector<ProjectedCpu> cpus;
+  std::vector<RemovableSource> sources;  ///< those that phases know
+};
+
+/// One phase in so many is delayed by more than this.
+struct ExceededDelay {
+  double probability = 0;  ///< 10^-k
+  Estimate delay_ns;
+};
+
+struct JobSize {
+  std::uint64_t nodes = 0;
+  Estimate delayed;                    ///< d_p(n), the probability that a phase of the job is delayed at all
+  std::optional<double> linear;        ///< p * n; nothing where p is not known, as the next
+  std::optional<double> linear_error;  ///< by how much that is too large, as a share of it
+  Estimate excess;                     ///< E(max of n) / G - 1
+};
+
+struct SourceGain {
+  RemovableSource source;
+  std::vector<Estimate> excess;  ///< by size of the job: by how much E(max of n) / G would be smaller
+};
+
+struct Projection {
+  std::uint64_t grain_ns = 0;
+  std::vector<unsigned> cpus;      ///< that make a node
+  std::vector<unsigned> left_out;  ///< CPUs of which no stretch as long as a phase was observed
+  std::uint64_t observed_ns = 0;   ///< of a CPU: of the one that was observed least
+  std::uint64_t starts_ns = 0;     ///< of the same: for so long, phases began and were observed to their end
+  std::uint64_t unseen_ns = 0;     ///< noise that comes to a CPU less often than once in this may be unseen (95%)
+  Estimate delayed;                ///< p: that a phase of one node is delayed at all
+  std::optional<double> delayed_at_most;  ///< where none was: p is below that (95%)
+  std::vector<ExceededDelay> exceeded;    ///< by falling probability; the last one without a value
+  std::vector<JobSize> sizes;
+  std::optional<std::size_t> ranked_by;  ///< the place in sizes by which gains are sorted: the largest that is known
+  std::vector<SourceGain> gains;         ///< falling; those not known there come last
+};
+
+/// Everything that noisectl project shows, with 95% confidence intervals.
+Projection project(const ProjectionInput& input);
+
+}  // namespace noised

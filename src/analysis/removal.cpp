@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/removal.h"
+
+namespace noised {
+namespace {
+
+/// Runs only inside of something that is there for it.
+bool is_callback(Kind kind) {
+  switch (kind) {
+    case Kind::tasklet:
+    case Kind::timer:
+    case Kind::hrtimer:
+    case Kind::irq_work:
+    case Kind::csd:
+    case Kind::work:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+void Removal::look_at(const Ledger& ledger) {
+  ledger_ = &ledger;
+  parents_.clear();
+  last_at_.clear();
+  for (std::size_t i = 0; i < ledger.entries.size(); ++i) {
+    const std::size_t depth = ledger.entries[i].depth;
+    if (last_at_.size() <= depth) last_at_.resize(depth + 1, kNone);
+    parents_.push_back(depth == 0 ? kNone : last_at_[depth - 1]);
+    last_at_[depth] = i;
+  }
+}
+
+// Entries are in order of start: what is around one comes before it.
+void Removal::take_what_is_inside(SourceId source) {
+  for (std::size_t i = 0; i < gone_.size(); ++i) {
+    const LedgerEntry& entry = ledger_->entries[i];
+    const bool bound = is_callback(entry.kind) || entry.kind == Kind::page_fault;
+    gone_[i] = entry.source == source || (bound && parents_[i] != kNone && gone_[parents_[i]]);
+  }
+}
+
+void Removal::take_what_carried_it() {
+  for (std::size_t i = gone_.size(); i > 0; --i) {
+    const std::size_t at = i - 1;
+    if (carried_[at] && !carries_[at]) gone_[at] = true;
+    if (parents_[at] == kNone || !is_callback(ledger_->entries[at].kind)) continue;
+    (gone_[at] ? carried_ : carries_)[parents_[at]] = true;
+  }
+}
+
+std::uint64_t Removal::without(SourceId source) {
+  const std::size_t count = ledger_->entries.size();
+  gone_.assign(count, false);
+  carries_.assign(count, false);
+  carried_.assign(count, false);
+  take_what_is_inside(source);
+  take_what_carried_it();
+  std::uint64_t gone_ns = 0;
+  std::size_t gone = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!gone_[i]) continue;
+    ++gone;
+    gone_ns += ledger_->entries[i].self_ns;
+  }
+  return gone_ns + (gone == count && gone != 0 ? ledger_->overhead_ns : 0);
+}
+
+}  // namespace noised

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recording as stretches of time that were observed, and the phases that slide over them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analysis/cpu_phases.h"
+#include "analysis/projection.h"
+#include "analysis/removable.h"
+#include "recording/player.h"
+
+namespace noised::client {
+
+/// Tells where observation of a CPU begins and ends. A recording of a daemon that ran before says when that began, and
+/// says it again after a time that had no room in it: only what is known to be observed counts.
+class ObservedVisitor : public PlayerVisitor {
+ public:
+  /// `playback` must outlive this.
+  explicit ObservedVisitor(const Playback& playback)
+      : playback_(playback), cpus_(playback.description().base.cpus.size()) {}
+
+  void begins(std::size_t cpu, std::uint64_t first_ns) override;
+  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override;
+  void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override;
+  void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override;
+  /// When all was played: what was observed after a CPU's last event, too.
+  void finish();
+
+ protected:
+  [[nodiscard]] const Playback& playback() const { return playback_; }
+  [[nodiscard]] std::size_t cpus() const { return cpus_.size(); }
+
+  virtual void begin_stretch(std::size_t cpu, std::uint64_t first_ns) = 0;
+  virtual void add(std::size_t cpu, const Ledger& ledger) = 0;
+  virtual void end_stretch(std::size_t cpu, std::uint64_t last_ns) = 0;
+
+ private:
+  struct Seen {
+    bool begun = false;
+    bool open = false;   // in a stretch
+    bool parts = false;  // something between is missing, of unknown length
+    std::uint64_t first_ns = 0;
+    std::uint64_t last_ns = 0;
+    std::uint64_t observed_ns = 0;  // in stretches before
+  };
+  void open(std::size_t cpu, std::uint64_t first_ns);
+  void close(std::size_t cpu, std::uint64_t last_ns);
+  [[nodiscard]] std::uint64_t end_of(std::size_t cpu) const;
+
+  const Playback& playback_;
+  std::vector<Seen> cpus_;
+};
+
+/// The first time through: how much was observed, and whose noise it is.
+class ObservedTotals : public ObservedVisitor {
+ public:
+  explicit ObservedTotals(const Playback& playback) : ObservedVisitor(playback), cpus_(cpus()) {}
+
+  /// Of a CPU in ns, as the next.
+  [[nodiscard]] std::uint64_t observed_ns(std::size_t cpu) const { return cpus_[cpu].observed_ns; }
+  [[nodiscard]] std::uint64_t longest_ns(std::size_t cpu) const { return cpus_[cpu].longest_ns; }
+  [[nodiscard]] const SourceTotals& sources() const { return sources_; }
+
+ protected:
+  void begin_stretch(std::size_t cpu, std::uint64_t first_ns) override { cpus_[cpu].first_ns = first_ns; }
+  void add(std::size_t /*cpu*/, const Ledger& ledger) override { sources_.add(ledger, playback().sources()); }
+  void end_stretch(std::size_t cpu, std::uint64_t last_ns) override;
+
+ private:
+  struct Total {
+    std::uint64_t first_ns = 0;  // of the stretch now
+    std::uint64_t observed_ns = 0;
+    std::uint64_t longest_ns = 0;  // stretch
+  };
+  std::vector<Total> cpus_;
+  SourceTotals sources_;
+};
+
+/// The second time: the phases.
+class PhasesVisitor : public ObservedVisitor {
+ public:
+  /// `totals` is of the same recording.
+  PhasesVisitor(const Playback& playback, const ObservedTotals& totals, std::uint64_t grain_ns,
+                std::span<const RemovableSource> sources);
+
+  [[nodiscard]] const CpuPhases& phases(std::size_t cpu) const { return *cpus_[cpu]; }
+
+ protected:
+  void begin_stretch(std::size_t cpu, std::uint64_t first_ns) override { cpus_[cpu]->begin(first_ns); }
+  void add(std::size_t cpu, const Ledger& ledger) override { cpus_[cpu]->add(ledger); }
+  void end_stretch(std::size_t cpu, std::uint64_t last_ns) override { cpus_[cpu]->end(last_ns); }
+
+ private:
+  std::vector<std::unique_ptr<CpuPhases>> cpus_;
+};
+
+}  // namespace noised::client

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Noise whose law is known: detours that come at random while work is done, with three distributions of their length.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace noised::test {
+
+inline constexpr double kGrainNs = 1e6;
+
+inline double uniform(std::mt19937_64& random) {
+  return (static_cast<double>(random() >> 11U) + 0.5) / 9007199254740992.0;  // 2^53: never 0, never 1
+}
+
+struct NoiseModel {
+  std::string name;
+  double per_grain = 0.2;  ///< detours for each grain of work: they are a Poisson process of work, not of time
+  double mean_ns = 0;
+  std::function<double(std::mt19937_64&)> length;
+  std::function<double(std::mt19937_64&)> rest;  ///< of a detour, from any time in it
+  std::function<double(double)> delayed_by;      ///< P(X > x ns) in closed form; empty: there is none
+
+  /// The share of time in detours: so often a phase begins in one.
+  [[nodiscard]] double share_in_detours() const {
+    const double noise = per_grain * mean_ns / kGrainNs;
+    return noise / (1 + noise);
+  }
+  /// A phase is delayed unless it begins outside of a detour and meets none: closed form for any length.
+  [[nodiscard]] double delayed() const { return 1 - (1 - share_in_detours()) * std::exp(-per_grain); }
+  /// The delay of one phase.
+  [[nodiscard]] double draw(std::mt19937_64& random) const {
+    double delay = uniform(random) < share_in_detours() ? rest(random) : 0;
+    for (double at = -std::log(uniform(random)); at < per_grain; at -= std::log(uniform(random)))
+      delay += length(random);
+    return delay;
+  }
+};
+
+/// P(N = k) of a Poisson number.
+inline double poisson(double mean, int k) { return std::exp(-mean + k * std::log(mean) - std::lgamma(k + 1.0)); }
+
+/// Lengths exponential: their sums, and the rest of one, are Erlang's.
+inline NoiseModel exponential_noise(double mean_ns) {
+  NoiseModel model;
+  model.name = "exponential";
+  model.mean_ns = mean_ns;
+  model.length = model.rest = [=](std::mt19937_64& random) { return -mean_ns * std::log(uniform(random)); };
+  model.delayed_by = [model](double x) {
+    const double y = x / model.mean_ns;
+    double sum = 0;
+    double erlang = 0;  // P(sum of k lengths > x)
+    for (int k = 1; k < 40; ++k) {
+      erlang += y > 0 ? poisson(y, k - 1) : (k == 1 ? 1 : 0);
+      const double in = model.share_in_detours();
+      sum += ((1 - in) * poisson(model.per_grain, k) + in * poisson(model.per_grain, k - 1)) * erlang;
+    }
+    return sum;
+  };
+  return model;
+}
+
+/// One of two lengths.
+inline NoiseModel bimodal_noise(double short_ns, double long_ns, double long_share) {
+  NoiseModel model;
+  model.name = "bimodal";
+  model.mean_ns = (1 - long_share) * short_ns + long_share * long_ns;
+  const double mean_ns = model.mean_ns;
+  model.length = [=](std::mt19937_64& random) { return uniform(random) < long_share ? long_ns : short_ns; };
+  model.rest = [=](std::mt19937_64& random) {
+    const double length = uniform(random) < long_share * long_ns / mean_ns ? long_ns : short_ns;
+    return length * uniform(random);
+  };
+  model.delayed_by = [=](double x) {
+    const auto rest_beyond = [=](double y) {
+      if (y <= 0) return 1.0;
+      return ((1 - long_share) * std::max(0.0, short_ns - y) + long_share * std::max(0.0, long_ns - y)) / mean_ns;
+    };
+    double sum = 0;
+    for (int i = 0; i < 15; ++i) {
+      for (int j = 0; j < 15; ++j) {
+        const double met = i * short_ns + j * long_ns;
+        const double probability =
+            poisson(model.per_grain * (1 - long_share), i) * poisson(model.per_grain * long_share, j);
+        const double in = model.share_in_detours();
+        sum += probability * ((1 - in) * (met > x ? 1 : 0) + in * rest_beyond(x - met));
+      }
+    }
+    return sum;
+  };
+  return model;
+}
+
+/// Lengths at least `least_ns`, and longer than x with probability (least / x)^tail: sums have no closed form.
+inline NoiseModel pareto_noise(double least_ns, double tail) {
+  NoiseModel model;
+  model.name = "Pareto";
+  model.mean_ns = least_ns * tail / (tail - 1);
+  model.length = [=](std::mt19937_64& random) { return least_ns * std::pow(uniform(random), -1 / tail); };
+  model.rest = [=](std::mt19937_64& random) {
+    const double length = least_ns * std::pow(uniform(random), -1 / (tail - 1));
+    return length * uniform(random);
+  };
+  return model;
+}
+
+/// The delays of so many phases, rising.
+inline std::vector<double> draw_delays(const NoiseModel& model, std::size_t count, std::mt19937_64& random) {
+  std::vector<double> delays(count);
+  for (double& delay : delays) delay = model.draw(random);
+  std::sort(delays.begin(), delays.end());
+  return delays;
+}
+
+/// E(max of n) - G out of delays drawn.
+inline double largest_of(const std::vector<double>& delays, double nodes) {
+  double sum = 0;
+  double before = 0;
+  for (std::size_t i = 0; i < delays.size(); ++i) {
+    if (delays[i] <= before) continue;
+    const double below = static_cast<double>(i) / static_cast<double>(delays.size());
+    sum += (delays[i] - before) * (1 - std::pow(below, nodes));
+    before = delays[i];
+  }
+  return sum;
+}
+
+/// The same in closed form: the integral of 1 - (1 - P(X > x))^n.
+inline double largest_of(const NoiseModel& model, double nodes, double until_ns) {
+  constexpr double kStepNs = 50;
+  double sum = 0;
+  for (double x = kStepNs / 2; x < until_ns; x += kStepNs)
+    sum += -std::expm1(nodes * std::log1p(-model.delayed_by(x))) * kStepNs;
+  return sum;
+}
+
+}  // namespace noised::test
