@@ -133,6 +133,10 @@ void describe(CLI::App& app, Options& options, Times& times) {
   describe_export(measured(command("export", "a recording for other tools", Command::export_trace)), options);
   json(measured(command("density", "how long detours are, as the loop saw them and as the kernel's events say",
                         Command::density)));
+  json(measured(command("advise",
+                        "what to set against the noise, what it would give, and what is set already; changes "
+                        "nothing",
+                        Command::advise)));
   const auto series = [&](const char* name, const char* help, Command which) {
     CLI::App* sub = measured(command(name, help, which));
     sub->add_option("--cpu", options.cpu, "of this CPU")->check(number_from<unsigned>(0))->type_name("N");
@@ -208,9 +212,10 @@ Status check_replay(const Options& options) {
     case Command::record:
     case Command::reload:
     case Command::selftest:
-      return usage_error("--replay: this command needs a running daemon",
-                         "a recording can be shown with top, report, detours, histogram, status, density, ftq, fwq, "
-                         "selfish and latencytest, and exported");
+      return usage_error(
+          "--replay: this command needs a running daemon",
+          "a recording can be shown with top, report, detours, histogram, status, density, advise, ftq, fwq, "
+          "selfish and latencytest, and exported");
     case Command::top:
       return success();
     default:

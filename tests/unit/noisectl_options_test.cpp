@@ -80,6 +80,7 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(options({"selfish"}).command == Command::selfish);
   CHECK(options({"latencytest"}).command == Command::latencytest);
   CHECK(options({"density", "--duration", "1s"}).command == Command::density);
+  CHECK(options({"advise", "--json"}).command == Command::advise);
 }
 
 TEST_CASE("help and version are answers, not errors", "[noisectl]") {
