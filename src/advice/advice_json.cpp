@@ -87,6 +87,7 @@ std::string to_json(const Advice& advice, const Report& report) {
                    {"detour_ns", advice.detour_ns},
                    {"shared_overhead_ns", advice.shared_overhead_ns},
                    {"noise", share_json(advice.noise)},
+                   {"caused", share_json(advice.caused)},
                    {"advice", std::move(items)},
                    {"boot", std::move(boot)},
                    {"all", plan_json(advice.every)},

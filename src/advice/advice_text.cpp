@@ -64,8 +64,9 @@ std::string place_text(const Remedy& remedy) {
   }
 }
 
-std::string state_text(const Remedy& remedy) {
-  const std::string reason = remedy.reason.empty() ? "" : ": " + printable(remedy.reason);
+std::string state_text(const Remedy& remedy, std::string_view known) {
+  // What holds for all of them is said once, at the top.
+  const std::string reason = remedy.reason.empty() || remedy.reason == known ? "" : ": " + printable(remedy.reason);
   switch (remedy.state) {
     case RemedyState::set:
       return "already set";
@@ -84,6 +85,9 @@ std::string state_text(const Remedy& remedy) {
 /// Writes remedies, and remembers which were explained.
 class Remedies {
  public:
+  /// `known`: why settings are unknown, where all are.
+  explicit Remedies(std::string_view known) : known_(known) {}
+
   std::string text(const std::vector<Remedy>& remedies) {
     std::string text;
     for (const Remedy& remedy : remedies) {
@@ -91,9 +95,9 @@ class Remedies {
       if (remedy.setting.empty() && remedy.state == RemedyState::advice) {
         text += fmt::format("   - {}{}\n", first ? remedy.why : remedy.name, first ? "" : " (see above)");
       } else if (remedy.setting.empty()) {
-        text += fmt::format("   - {}: {}\n", remedy.name, state_text(remedy));
+        text += fmt::format("   - {}: {}\n", remedy.name, state_text(remedy, known_));
       } else {
-        text += fmt::format("   - {}: {}\n", printable(place_text(remedy)), state_text(remedy));
+        text += fmt::format("   - {}: {}\n", printable(place_text(remedy)), state_text(remedy, known_));
         if (first) text += fmt::format("     {}\n", remedy.why);
       }
       if (first && !remedy.limits.empty()) text += fmt::format("     but: {}\n", remedy.limits);
@@ -102,6 +106,7 @@ class Remedies {
   }
 
  private:
+  std::string_view known_;
   std::set<RemedyId> explained_;
 };
 
@@ -131,8 +136,8 @@ std::string together_text(const Advice& advice) {
     text += fmt::format("\nthe kernel's command line, as a whole: {}\n   gain {}\n", printable(advice.boot_line),
                         plan_text(*advice.boot));
   }
-  return text + fmt::format("\nall of it together: gain {}, of {} noise\n", plan_text(advice.every),
-                            format_share(advice.noise.value));
+  return text + fmt::format("\nall of it together: gain {}, of {} that has a cause\n", plan_text(advice.every),
+                            format_share(advice.caused.value));
 }
 
 std::string rest_text(const Advice& advice, Remedies& remedies) {
@@ -155,12 +160,15 @@ std::string rest_text(const Advice& advice, Remedies& remedies) {
 
 std::string to_text(const Advice& advice, const Report& report) {
   std::string text = report_head(report);
-  text += fmt::format("\nCPU {}: {} of {} observed, {}{} of the time, in {} detours\n", format_cpu_list(advice.cpus),
-                      format_duration(advice.detour_ns), format_duration(advice.observed_ns),
-                      format_share(advice.noise.value), limits_text(advice.noise), advice.detours);
+  text += fmt::format(
+      "\nCPU {}: {} of {} observed, {}{} of the time, in {} detours; {}{} has a "
+      "cause in the kernel\n",
+      format_cpu_list(advice.cpus), format_duration(advice.detour_ns), format_duration(advice.observed_ns),
+      format_share(advice.noise.value), limits_text(advice.noise), advice.detours, format_share(advice.caused.value),
+      limits_text(advice.caused));
   text += advice.live ? "settings are those of now; nothing was changed\n"
-                      : fmt::format("settings are not known, but for the command line: {}\n", advice.why);
-  Remedies remedies;
+                      : fmt::format("settings are not known, but for the command line's: {}\n", advice.why);
+  Remedies remedies(advice.why);
   text += gains_text(advice, remedies);
   text += together_text(advice);
   text += rest_text(advice, remedies);

@@ -135,6 +135,7 @@ Advice advise(const Collector& collected, const SourceTable& sources, const Mach
   advice.detour_ns = collected.detour_ns();
   advice.shared_overhead_ns = collected.shared_overhead_ns();
   advice.noise = share_of(collected.noise(), collected.observed());
+  advice.caused = share_of(collected.caused(), collected.observed());
   for (const NoiseGroup& group : collected.groups()) advice.items.push_back(assembly.item(group));
   const std::pair<RuleId, std::uint64_t> outside[] = {{RuleId::hypervisor, collected.hypervisor_ns()},
                                                       {RuleId::hardware, collected.hardware_ns()},

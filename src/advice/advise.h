@@ -58,6 +58,7 @@ struct Advice {
   std::uint64_t detour_ns = 0;  ///< = the items' total_ns + shared_overhead_ns
   std::uint64_t shared_overhead_ns = 0;
   Share noise;
+  Share caused;  ///< the part of it that has a cause in the kernel, of which gains are parts
   std::vector<unsigned> cpus;
   std::vector<unsigned> housekeeping;
   std::vector<AdviceItem> items;  ///< by gain, then by total, falling

@@ -107,6 +107,7 @@ void Collector::detour(std::size_t cpu, const Ledger& ledger, std::string_view d
   hardware_ns_ += ledger.outside_ns - ledger.hypervisor_ns;
   unexplained_ns_ += ledger.unexplained_ns;
   noise_.add(offset(at_ns), static_cast<double>(duration_ns));
+  caused_.add(offset(at_ns), static_cast<double>(ledger.explained_ns + ledger.overhead_ns));
   add_parts(ledger, details);
 
   const bool nobody_else = ledger.outside_ns == 0 && ledger.unexplained_ns == 0;

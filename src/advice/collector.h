@@ -72,6 +72,8 @@ class Collector {
   [[nodiscard]] const std::vector<NoiseGroup>& groups() const { return groups_; }
   [[nodiscard]] const Relief& plan(Plan plan) const { return plans_[static_cast<std::size_t>(plan)]; }
   [[nodiscard]] const TimeBlocks& noise() const { return noise_; }
+  /// Of it, what is in intervals and around them.
+  [[nodiscard]] const TimeBlocks& caused() const { return caused_; }
   [[nodiscard]] const TimeBlocks& observed() const { return observed_; }
   [[nodiscard]] std::uint64_t detours() const { return detours_; }
   [[nodiscard]] std::uint64_t detour_ns() const { return detour_ns_; }
@@ -105,6 +107,7 @@ class Collector {
   std::array<Relief, kPlanCount> plans_;
   std::vector<Watched> cpus_;
   TimeBlocks noise_;
+  TimeBlocks caused_;
   TimeBlocks observed_;
   std::uint64_t start_ns_ = UINT64_MAX;
   std::uint64_t detours_ = 0;

@@ -62,16 +62,14 @@ std::string boot_time(const std::string& sysroot) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now - seconds));
 }
 
-// Why the settings of this machine are not those of the recording; empty if they are.
-std::string not_this_machine(const Description& description, const std::string& sysroot) {
+// Another kernel or command line is another boot; settings do not outlive one.
+bool is_this_boot(const Description& description, const std::string& sysroot) {
   const StatusView& status = description.base.status;
-  if (read_or_empty(sysroot, "proc/sys/kernel/hostname") != status.host) return "recorded on another machine";
-  if (read_or_empty(sysroot, "proc/sys/kernel/osrelease") != status.kernel) return "recorded with another kernel";
-  if (read_or_empty(sysroot, "proc/cmdline") != trimmed(description.boot_parameters))
-    return "recorded with another command line of the kernel";
   const std::string booted = boot_time(sysroot);
-  if (booted.empty() || description.start < booted) return "recorded before this machine was booted";
-  return {};
+  return read_or_empty(sysroot, "proc/sys/kernel/hostname") == status.host &&
+         read_or_empty(sysroot, "proc/sys/kernel/osrelease") == status.kernel &&
+         read_or_empty(sysroot, "proc/cmdline") == trimmed(description.boot_parameters) && !booted.empty() &&
+         description.start >= booted;
 }
 
 std::vector<unsigned> cpus_or_none(std::string_view text) {
@@ -171,8 +169,8 @@ Machine read_machine(const Description& description, bool here, const std::map<s
   Machine machine;
   machine.boot = BootLine(description.boot_parameters);
   for (const CpuCounts& cpu : description.base.cpus) machine.watched = united(machine.watched, {cpu.cpu});
-  if (!here) machine.why = not_this_machine(description, sysroot);
-  machine.live = machine.why.empty();
+  machine.live = here || is_this_boot(description, sysroot);
+  if (!machine.live) machine.why = "recorded on another machine, or before this one was booted";
   machine.housekeeping = without(cpus_or_none(description.base.status.housekeeping_cpus), machine.watched);
   if (machine.live) read_live(tasks, sysroot, machine);
   return machine;
