@@ -30,7 +30,7 @@ std::string gain_text(const Gain& gain) {
 }
 
 std::string title_of(const AdviceItem& item) {
-  return item.object.empty() ? item.title : fmt::format("{} {}", item.title, printable(item.object));
+  return item.object.empty() ? item.title : fmt::format("{}: {}", item.title, printable(item.object));
 }
 
 // "of 31.2 ms: hrtimer:tick_nohz_handler 625 times 17.5 ms, ... 3 more; overhead 3.1 ms".
@@ -115,7 +115,8 @@ std::string gains_text(const Advice& advice, Remedies& remedies) {
   std::size_t number = 0;
   for (const AdviceItem& item : advice.items) {
     if (!item.gain) continue;
-    text += fmt::format("\n{}. {}: {}\n   {}\n", ++number, title_of(item), gain_text(*item.gain), sources_text(item));
+    text += fmt::format("\n{}. {}\n   gain {}\n   {}\n", ++number, title_of(item), gain_text(*item.gain),
+                        sources_text(item));
     if (item.remaining_per_second > 0)
       text += fmt::format("   of them {:g} a second on each CPU is taken to stay\n", item.remaining_per_second);
     text += remedies.text(item.remedies);
@@ -136,6 +137,12 @@ std::string together_text(const Advice& advice) {
     text += fmt::format("\nthe kernel's command line, as a whole: {}\n   gain {}\n", printable(advice.boot_line),
                         plan_text(*advice.boot));
   }
+  const auto host = std::find_if(advice.items.begin(), advice.items.end(),
+                                 [](const AdviceItem& item) { return item.rule == "hypervisor"; });
+  if (host != advice.items.end())
+    text +=
+        "\nthe host of this virtual machine takes CPUs away: what it took inside of an interval is in that one's "
+        "gain\n";
   return text + fmt::format("\nall of it together: gain {}, of {} that has a cause\n", plan_text(advice.every),
                             format_share(advice.caused.value));
 }

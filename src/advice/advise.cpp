@@ -103,8 +103,7 @@ std::string boot_line_of(const std::vector<AdviceItem>& items) {
   std::vector<std::string> settings;
   for (const AdviceItem& item : items) {
     for (const Remedy& remedy : item.remedies) {
-      const bool wanted =
-          item.gain && remedy.place == RemedyPlace::boot && available(remedy) && !remedy.setting.empty();
+      const bool wanted = item.gain && isolates(remedy) && available(remedy) && !remedy.setting.empty();
       if (wanted && std::find(settings.begin(), settings.end(), remedy.setting) == settings.end())
         settings.push_back(remedy.setting);
     }

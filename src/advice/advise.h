@@ -62,7 +62,7 @@ struct Advice {
   std::vector<unsigned> cpus;
   std::vector<unsigned> housekeeping;
   std::vector<AdviceItem> items;  ///< by gain, then by total, falling
-  std::string boot_line;          ///< parameters to add or replace; empty: none
+  std::string boot_line;          ///< parameters that isolate, to add or replace; empty: none
   std::optional<AdvicePlan> boot;
   AdvicePlan every;  ///< all remedies that are still to be had
 };

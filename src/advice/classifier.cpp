@@ -155,7 +155,11 @@ Classifier::Entry Classifier::of_vector(const Ledger& ledger, std::size_t index)
   }
   if (vector.starts_with("call_function")) {
     const std::size_t call = first_inside(ledger, index, Kind::csd);
-    if (call < ledger.entries.size()) return entries_[call];
+    if (call < ledger.entries.size()) {
+      Entry same = entries_[call];
+      same.sender = {};  // the call has it
+      return same;
+    }
     if (const std::string_view function = detail(index, DetailKey::function); !function.empty()) {
       const RuleId rule = rule_of_call(function);
       const bool named = rule == RuleId::on_request || rule == RuleId::no_remedy;

@@ -7,8 +7,6 @@
 namespace noised {
 namespace {
 
-bool on_command_line(const Remedy& remedy) { return remedy.place == RemedyPlace::boot; }
-
 unsigned bit(Plan plan) { return 1U << static_cast<unsigned>(plan); }
 
 unsigned plans_of(const NoiseGroup& group) {
@@ -19,7 +17,7 @@ unsigned plans_of(const NoiseGroup& group) {
   for (const Remedy& remedy : group.remedies) {
     if (!available(remedy)) continue;
     plans |= bit(Plan::every_at_most) | (all ? bit(Plan::every) : 0);
-    if (on_command_line(remedy)) plans |= bit(Plan::boot_at_most) | (all ? bit(Plan::boot) : 0);
+    if (isolates(remedy)) plans |= bit(Plan::boot_at_most) | (all ? bit(Plan::boot) : 0);
   }
   return plans;
 }

@@ -48,7 +48,7 @@ struct NoiseGroup {
 
 /// Sets of remedies that are still to be had.
 enum class Plan : std::uint8_t {
-  boot,           ///< on the kernel's command line, where all of the noise is expected to go
+  boot,           ///< isolation on the kernel's command line, where all of the noise is expected to go
   boot_at_most,   ///< also where no more than it can go
   every,          ///< all remedies, as above
   every_at_most,  ///< as above

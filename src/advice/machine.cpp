@@ -4,6 +4,7 @@
 
 #include <fmt/chrono.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -94,6 +95,9 @@ void read_irqs(const std::string& sysroot, Machine& machine) {
     machine.irqs[action].push_back(now);
     machine.irqs[action + ":" + number].push_back(now);
   }
+  // A directory has no order.
+  for (auto& [action, irqs] : machine.irqs)
+    std::sort(irqs.begin(), irqs.end(), [](const IrqNow& a, const IrqNow& b) { return a.irq < b.irq; });
 }
 
 void read_live(const std::map<std::string, unsigned>& tasks, const std::string& sysroot, Machine& machine) {

@@ -45,6 +45,12 @@ struct RemedyTarget {
 /// The remedy for `target` on `machine`, which is asked for its watched CPUs.
 Remedy make_remedy(RemedyId id, const RemedyTarget& target, const Machine& machine);
 
+/// Whether it is one of the boot parameters that isolate CPUs, which are set together; others there have their price.
+inline bool isolates(const Remedy& remedy) {
+  return remedy.id == RemedyId::nohz_full || remedy.id == RemedyId::rcu_nocbs || remedy.id == RemedyId::isolcpus ||
+         remedy.id == RemedyId::irqaffinity;
+}
+
 /// Whether a remedy is still to be had, as far as is known.
 inline bool available(const Remedy& remedy) {
   return remedy.state != RemedyState::set && remedy.state != RemedyState::impossible;

@@ -22,7 +22,7 @@ class DetourScene {
   }
 
   DetourScene& add(Kind kind, std::string_view name, unsigned depth, std::uint64_t self_ns,
-                   std::initializer_list<std::pair<DetailKey, std::string_view>> details = {}) {
+                   std::initializer_list<std::pair<DetailKey, std::string_view>> told = {}) {
     const auto index = ledger.entries.size();
     LedgerEntry entry;
     entry.source = sources_.intern(kind, name);
@@ -32,7 +32,7 @@ class DetourScene {
     entry.id = kind == Kind::task ? 42 : 0;
     ledger.entries.push_back(entry);
     ledger.explained_ns += self_ns;
-    if (details.size() != 0) add_details(index, details);
+    if (told.size() != 0) add_details(index, told);
     return *this;
   }
   DetourScene& overhead(std::uint64_t ns) {

@@ -2,6 +2,7 @@
 // Gains against a second reckoning, and advice that adds up to what was measured.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "advice/advice_view.h"
