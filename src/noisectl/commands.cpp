@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "noisectl/advise_command.h"
 #include "noisectl/density_command.h"
 #include "noisectl/export_command.h"
 #include "noisectl/histogram_cpu.h"
@@ -175,6 +176,8 @@ Status run(const Options& options) {
   switch (options.command) {
     case Command::export_trace:
       return run_export(options);
+    case Command::advise:
+      return run_advise(options);
     case Command::density:
       return run_density(options);
     case Command::project:

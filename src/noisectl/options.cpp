@@ -168,6 +168,10 @@ void describe(CLI::App& app, Options& options, Times& times) {
       ->capture_default_str()
       ->type_name("LIST");
   json(project);
+  json(measured(command("advise",
+                        "what to set against the noise, what it would give, and what is set already; changes "
+                        "nothing",
+                        Command::advise)));
   const auto series = [&](const char* name, const char* help, Command which) {
     CLI::App* sub = measured(command(name, help, which));
     sub->add_option("--cpu", options.cpu, "of this CPU")->check(number_from<unsigned>(0))->type_name("N");

@@ -24,6 +24,7 @@ enum class Command {
   record,
   export_trace,
   density,
+  advise,
   ftq,
   fwq,
   selfish,

@@ -86,6 +86,7 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(phases.grain_ns == 1'000'000);
   CHECK(phases.footprint == FootprintChoice{1, 0});
   CHECK(phases.policy == "fifo");
+  CHECK(options({"advise", "--json"}).command == Command::advise);
 }
 
 TEST_CASE("help and version are answers, not errors", "[noisectl]") {

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass over the detours; memory is that of the groups.
+#include "advice/collector.h"
+
+#include <algorithm>
+
+namespace noised {
+namespace {
+
+unsigned bit(Plan plan) { return 1U << static_cast<unsigned>(plan); }
+
+unsigned plans_of(const NoiseGroup& group) {
+  const Expect expect = rule(group.rule).expect;
+  if (expect == Expect::nothing) return 0;
+  const bool all = expect == Expect::all;
+  unsigned plans = 0;
+  for (const Remedy& remedy : group.remedies) {
+    if (!available(remedy)) continue;
+    plans |= bit(Plan::every_at_most) | (all ? bit(Plan::every) : 0);
+    if (isolates(remedy)) plans |= bit(Plan::boot_at_most) | (all ? bit(Plan::boot) : 0);
+  }
+  return plans;
+}
+
+}  // namespace
+
+Collector::Collector(const SourceTable& sources, const Machine& machine)
+    : sources_(sources), machine_(machine), classifier_(sources) {}
+
+void Collector::close(Watched& cpu, std::uint64_t end_ns) {
+  if (cpu.open) observed_.add_stretch(offset(cpu.since_ns), offset(end_ns));
+  cpu.open = false;
+}
+
+void Collector::begins(std::size_t cpu, std::uint64_t first_ns) {
+  if (cpu >= cpus_.size()) cpus_.resize(cpu + 1);
+  if (start_ns_ == UINT64_MAX) start_ns_ = first_ns;
+  close(cpus_[cpu], cpus_[cpu].until_ns);
+  cpus_[cpu] = {true, first_ns, first_ns};
+}
+
+void Collector::gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
+  if (cpu >= cpus_.size()) return;
+  close(cpus_[cpu], start_ns);
+  cpus_[cpu] = {true, end_ns, end_ns};
+}
+
+std::size_t Collector::group_of(const Classifier::Entry& entry) {
+  std::string key(1, static_cast<char>(entry.rule));
+  key.append(entry.object);
+  if (const auto found = numbers_.find(key); found != numbers_.end()) return found->second;
+  if (groups_.size() >= kMostGroups) return group_of({RuleId::no_remedy, "other", {}, {}});
+  NoiseGroup group;
+  group.rule = entry.rule;
+  group.object = entry.object;
+  group.task = entry.task;
+  for (const RemedyId id : rule(entry.rule).remedies) {
+    if (id != RemedyId::none) group.remedies.push_back(make_remedy(id, {group.object, group.task}, machine_));
+  }
+  group.plans = plans_of(group);
+  groups_.push_back(std::move(group));
+  numbers_.emplace(std::move(key), groups_.size() - 1);
+  return groups_.size() - 1;
+}
+
+void Collector::relieve(Relief& relief, double ns, bool whole, std::uint64_t at_ns) {
+  relief.ns += ns;
+  if (whole) ++relief.detours;
+  relief.longest_ns = std::max(relief.longest_ns, static_cast<std::uint64_t>(ns));
+  relief.blocks.add(offset(at_ns), ns);
+}
+
+void Collector::add_parts(const Ledger& ledger, std::string_view details) {
+  parts_.clear();
+  const auto& entries = classifier_.classify(ledger, details);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const LedgerEntry& entry = ledger.entries[i];
+    const std::size_t number = group_of(entries[i]);
+    NoiseGroup& group = groups_[number];
+    group.self_ns += entry.self_ns;
+    SeenSource& seen = group.sources[entry.source];
+    ++seen.count;
+    seen.self_ns += entry.self_ns;
+    if (!entries[i].sender.empty() && (entry.kind == Kind::vector || entry.kind == Kind::csd)) {
+      const std::string sender(entries[i].sender);
+      if (group.senders.size() < kMostSenders || group.senders.contains(sender)) ++group.senders[sender];
+    }
+    if (group.rule == RuleId::tick && entry.kind == Kind::hrtimer) ++group.ticks;
+    const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return p.group == number; });
+    if (part == parts_.end()) {
+      parts_.push_back({number, entry.self_ns});
+    } else {
+      part->self_ns += entry.self_ns;
+    }
+  }
+}
+
+void Collector::detour(std::size_t cpu, const Ledger& ledger, std::string_view details) {
+  const std::uint64_t at_ns = ledger.detour.start_ns;
+  if (cpu < cpus_.size()) cpus_[cpu].until_ns = std::max(cpus_[cpu].until_ns, ledger.detour.end_ns);
+  const std::uint64_t duration_ns = ledger.detour.end_ns - at_ns;
+  ++detours_;
+  detour_ns_ += duration_ns;
+  hypervisor_ns_ += ledger.hypervisor_ns;
+  hardware_ns_ += ledger.outside_ns - ledger.hypervisor_ns;
+  unexplained_ns_ += ledger.unexplained_ns;
+  noise_.add(offset(at_ns), static_cast<double>(duration_ns));
+  caused_.add(offset(at_ns), static_cast<double>(ledger.explained_ns + ledger.overhead_ns));
+  add_parts(ledger, details);
+
+  const bool nobody_else = ledger.outside_ns == 0 && ledger.unexplained_ns == 0;
+  const bool alone = parts_.size() == 1;
+  const std::uint64_t overhead_ns = ledger.overhead_ns;
+  if (alone) groups_[parts_.front().group].overhead_ns += overhead_ns;
+  if (!alone) shared_overhead_ns_ += overhead_ns;
+  for (const Part& part : parts_) {
+    const std::uint64_t ns = part.self_ns + (alone ? overhead_ns : 0);
+    relieve(groups_[part.group].relief, static_cast<double>(ns), alone && nobody_else, at_ns);
+  }
+  for (std::size_t i = 0; i < kPlanCount; ++i) {
+    std::uint64_t ns = 0;
+    bool all = !parts_.empty();
+    for (const Part& part : parts_) {
+      const bool goes = (groups_[part.group].plans >> i & 1U) != 0;
+      if (goes) ns += part.self_ns;
+      all = all && goes;
+    }
+    if (all) ns += overhead_ns;
+    if (ns > 0) relieve(plans_[i], static_cast<double>(ns), all && nobody_else, at_ns);
+  }
+}
+
+void Collector::finish() {
+  for (Watched& cpu : cpus_) close(cpu, cpu.until_ns);
+}
+
+}  // namespace noised

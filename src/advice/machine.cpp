@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading settings: a few dozen small files, once, after the measurement.
+#include "advice/machine.h"
+
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+
+#include "advice/task_now.h"
+#include "base/cpus.h"
+#include "base/parse.h"
+#include "base/read_file.h"
+
+namespace noised {
+namespace {
+
+constexpr std::array kFiles = {
+    "sys/devices/system/cpu/online",
+    "sys/devices/system/cpu/isolated",
+    "sys/devices/system/cpu/nohz_full",
+    "sys/devices/virtual/workqueue/cpumask",
+    "sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "sys/devices/system/machinecheck/machinecheck0/check_interval",
+    "sys/kernel/mm/transparent_hugepage/enabled",
+    "sys/kernel/mm/transparent_hugepage/defrag",
+    "sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
+    "sys/kernel/mm/ksm/run",
+    "sys/kernel/rcu_normal",
+    "proc/sys/kernel/timer_migration",
+    "proc/sys/kernel/watchdog",
+    "proc/sys/kernel/watchdog_cpumask",
+    "proc/sys/kernel/nmi_watchdog",
+    "proc/sys/kernel/numa_balancing",
+    "proc/sys/kernel/sched_rt_runtime_us",
+    "proc/sys/vm/stat_interval",
+    "proc/sys/vm/compaction_proactiveness",
+};
+
+std::string trimmed(const std::string& text) {
+  const std::size_t last = text.find_last_not_of(" \t\n");
+  return last == std::string::npos ? "" : text.substr(0, last + 1);
+}
+
+std::string below(const std::string& sysroot, std::string_view path) {
+  return (std::filesystem::path(sysroot) / path).string();
+}
+
+std::string read_or_empty(const std::string& sysroot, std::string_view path) {
+  const auto text = read_file(below(sysroot, path));
+  return text ? trimmed(text.value()) : "";
+}
+
+// As RFC 3339 has it, so that it compares with the start of a recording; empty where it is not known.
+std::string boot_time(const std::string& sysroot) {
+  const std::string uptime = read_or_empty(sysroot, "proc/uptime");
+  long seconds = 0;
+  if (std::from_chars(uptime.data(), uptime.data() + uptime.size(), seconds).ec != std::errc{}) return {};
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now - seconds));
+}
+
+// Another kernel or command line is another boot; settings do not outlive one.
+bool is_this_boot(const Description& description, const std::string& sysroot) {
+  const StatusView& status = description.base.status;
+  const std::string booted = boot_time(sysroot);
+  return read_or_empty(sysroot, "proc/sys/kernel/hostname") == status.host &&
+         read_or_empty(sysroot, "proc/sys/kernel/osrelease") == status.kernel &&
+         read_or_empty(sysroot, "proc/cmdline") == trimmed(description.boot_parameters) && !booted.empty() &&
+         description.start >= booted;
+}
+
+std::vector<unsigned> cpus_or_none(std::string_view text) {
+  auto cpus = parse_cpu_file(text);
+  return cpus ? std::move(cpus).value() : std::vector<unsigned>{};
+}
+
+// By the names that sources have (trace/names.cpp): the action, with the number where several have the same.
+void read_irqs(const std::string& sysroot, Machine& machine) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::directory_iterator each(below(sysroot, "sys/kernel/irq"), error), end; !error && each != end;
+       each.increment(error)) {
+    const std::string number = each->path().filename().string();
+    IrqNow now;
+    if (std::from_chars(number.data(), number.data() + number.size(), now.irq).ec != std::errc{}) continue;
+    now.cpus = cpus_or_none(read_or_empty(sysroot, "proc/irq/" + number + "/smp_affinity_list"));
+    if (now.cpus.empty()) continue;
+    const std::string action = read_or_empty(sysroot, "sys/kernel/irq/" + number + "/actions");
+    machine.irqs["irq" + number].push_back(now);
+    if (action.empty()) continue;
+    machine.irqs[action].push_back(now);
+    machine.irqs[action + ":" + number].push_back(now);
+  }
+  // A directory has no order.
+  for (auto& [action, irqs] : machine.irqs)
+    std::sort(irqs.begin(), irqs.end(), [](const IrqNow& a, const IrqNow& b) { return a.irq < b.irq; });
+}
+
+void read_live(const std::map<std::string, unsigned>& tasks, const std::string& sysroot, Machine& machine) {
+  for (const char* path : kFiles) {
+    if (const auto text = read_file(below(sysroot, path))) machine.files.emplace(path, trimmed(text.value()));
+  }
+  machine.configuration = read_or_empty(sysroot, "boot/config-" + read_or_empty(sysroot, "proc/sys/kernel/osrelease"));
+  read_irqs(sysroot, machine);
+  for (const auto& [name, pid] : tasks) {
+    if (auto task = read_task(pid, name, sysroot)) machine.tasks.emplace(name, std::move(*task));
+  }
+  const auto online = machine.cpu_list("sys/devices/system/cpu/online");
+  if (online.value) machine.housekeeping = without(*online.value, machine.watched);
+}
+
+template <typename T>
+Setting<T> no_setting(const Setting<std::string>& text, std::string_view path) {
+  return {std::nullopt, text.value ? fmt::format("/{} says '{}'", path, *text.value) : text.why};
+}
+
+}  // namespace
+
+Setting<std::string> Machine::text(std::string_view path) const {
+  if (!live) return {std::nullopt, why};
+  const auto found = files.find(path);
+  if (found == files.end()) return {std::nullopt, fmt::format("this kernel has no /{}", path)};
+  return {found->second, {}};
+}
+
+Setting<std::uint64_t> Machine::number(std::string_view path) const {
+  const auto read = text(path);
+  std::uint64_t value = 0;
+  if (read.value) {
+    const char* const end = read.value->data() + read.value->size();
+    const auto [stop, error] = std::from_chars(read.value->data(), end, value);
+    if (error == std::errc{} && stop == end) return {value, {}};
+  }
+  return no_setting<std::uint64_t>(read, path);
+}
+
+Setting<std::vector<unsigned>> Machine::cpu_list(std::string_view path) const {
+  const auto read = text(path);
+  if (read.value) {
+    if (auto cpus = parse_cpu_file(*read.value)) return {std::move(cpus).value(), {}};
+  }
+  return no_setting<std::vector<unsigned>>(read, path);
+}
+
+Setting<std::vector<unsigned>> Machine::cpu_mask(std::string_view path) const {
+  const auto read = text(path);
+  if (!read.value || read.value->empty() ||
+      read.value->find_first_not_of("0123456789abcdefABCDEF,") != std::string::npos)
+    return no_setting<std::vector<unsigned>>(read, path);
+  std::vector<unsigned> cpus;
+  unsigned cpu = 0;
+  for (auto digit = read.value->rbegin(); digit != read.value->rend(); ++digit) {
+    if (*digit == ',') continue;
+    const unsigned bits = static_cast<unsigned>(std::stoul(std::string(1, *digit), nullptr, 16));
+    for (unsigned bit = 0; bit < 4; ++bit, ++cpu) {
+      if ((bits >> bit & 1U) != 0) cpus.push_back(cpu);
+    }
+  }
+  return {std::move(cpus), {}};
+}
+
+std::optional<bool> Machine::built_with(std::string_view option) const {
+  if (configuration.empty()) return std::nullopt;
+  return configuration.find(fmt::format("\n{}=", option)) != std::string::npos;
+}
+
+Machine read_machine(const Description& description, bool here, const std::map<std::string, unsigned>& tasks,
+                     const std::string& sysroot) {
+  Machine machine;
+  machine.boot = BootLine(description.boot_parameters);
+  for (const CpuCounts& cpu : description.base.cpus) machine.watched = united(machine.watched, {cpu.cpu});
+  machine.live = here || is_this_boot(description, sysroot);
+  if (!machine.live) machine.why = "recorded on another machine, or before this one was booted";
+  machine.housekeeping = without(cpus_or_none(description.base.status.housekeeping_cpus), machine.watched);
+  if (machine.live) read_live(tasks, sysroot, machine);
+  return machine;
+}
+
+}  // namespace noised
