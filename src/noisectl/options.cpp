@@ -77,6 +77,20 @@ void describe_export(CLI::App* sub, Options& options) {
   sub->add_option("FILE", options.input, "the recording")->check(not_empty());
 }
 
+void describe_baseline(CLI::App* baseline, Options& options, Times& times) {
+  baseline->require_subcommand(1);
+  CLI::App* save = baseline->add_subcommand("save", "keep what the machine is like in a file");
+  save->callback([&options] { options.command = Command::baseline_save; });
+  save->add_option("FILE", options.output, "the file to create")->required()->check(not_empty());
+  save->add_option("--duration", times.duration, "of a daemon: measure so long (30s)")->type_name("TIME");
+  CLI::App* diff = baseline->add_subcommand("diff", "what is not as it was, and ends with 3 if anything is");
+  diff->callback([&options] { options.command = Command::baseline_diff; });
+  diff->add_option("FILE", options.input, "what was saved")->required()->check(not_empty());
+  diff->add_option("--duration", times.duration, "of a daemon: measure so long (as long as what was saved)")
+      ->type_name("TIME");
+  diff->add_flag("--json", options.json, "print JSON");
+}
+
 void describe(CLI::App& app, Options& options, Times& times) {
   app.set_version_flag("--version", "noisectl " NOISED_VERSION);
   app.add_option("--socket", options.socket, "the daemon's socket")->capture_default_str();
@@ -133,6 +147,7 @@ void describe(CLI::App& app, Options& options, Times& times) {
   describe_export(measured(command("export", "a recording for other tools", Command::export_trace)), options);
   json(measured(command("density", "how long detours are, as the loop saw them and as the kernel's events say",
                         Command::density)));
+  describe_baseline(app.add_subcommand("baseline", "what has changed on this machine"), options, times);
   const auto series = [&](const char* name, const char* help, Command which) {
     CLI::App* sub = measured(command(name, help, which));
     sub->add_option("--cpu", options.cpu, "of this CPU")->check(number_from<unsigned>(0))->type_name("N");
@@ -209,8 +224,8 @@ Status check_replay(const Options& options) {
     case Command::reload:
     case Command::selftest:
       return usage_error("--replay: this command needs a running daemon",
-                         "a recording can be shown with top, report, detours, histogram, status, density, ftq, fwq, "
-                         "selfish and latencytest, and exported");
+                         "a recording can be shown with top, report, detours, histogram, status, density, baseline, "
+                         "ftq, fwq, selfish and latencytest, and exported");
     case Command::top:
       return success();
     default:

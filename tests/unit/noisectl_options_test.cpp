@@ -80,6 +80,15 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(options({"selfish"}).command == Command::selfish);
   CHECK(options({"latencytest"}).command == Command::latencytest);
   CHECK(options({"density", "--duration", "1s"}).command == Command::density);
+  const client::Options saved = options({"baseline", "save", "file", "--duration", "20s"});
+  CHECK(saved.command == Command::baseline_save);
+  CHECK(saved.output == "file");
+  CHECK(saved.duration_ns == 20'000'000'000);
+  const client::Options compared = options({"--replay", "r", "baseline", "diff", "file", "--json"});
+  CHECK(compared.command == Command::baseline_diff);
+  CHECK(compared.input == "file");
+  CHECK(compared.replay == "r");
+  CHECK(compared.json);
 }
 
 TEST_CASE("help and version are answers, not errors", "[noisectl]") {
@@ -118,6 +127,11 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"top", "--duration", "soon"}, "--duration: "},
                         {{"histogram", "--range", "100us"}, "--range 100us"},
                         {{"histogram", "--range", "2us-1us"}, "--range 2us-1us"},
+                        {{"baseline"}, "subcommand"},
+                        {{"baseline", "save"}, "FILE"},
+                        {{"baseline", "save", "f", "--json"}, "--json"},
+                        {{"baseline", "diff", ""}, "FILE"},
+                        {{"--replay", "r", "baseline", "diff", "f", "--duration", "1s"}, "--duration"},
                         {{"export", "-o", "out"}, "--format"},
                         {{"export", "--format", "pdf", "-o", "out"}, "--format"},
                         {{"export", "--format", "csv"}, "--output"},
