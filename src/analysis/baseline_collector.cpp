@@ -13,17 +13,21 @@ namespace noised {
 
 void BaselineCollector::begin(std::size_t cpu, std::uint64_t first_ns) {
   Position& position = cpus_[cpu];
-  position = {true, first_ns, position.reached_ns, 0, position.reached_ns};
+  first_ns = std::max(first_ns, from_ns_);
+  if (position.began && first_ns <= position.last_ns) return;
+  position = {true, first_ns, position.reached_ns, 0, position.reached_ns, first_ns};
 }
 
 void BaselineCollector::skip(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
   Position& position = cpus_[cpu];
   (void)observed_at(position, start_ns);
+  start_ns = std::max(start_ns, position.origin_ns);
   position.skipped_ns = saturating_add(position.skipped_ns, end_ns - std::min(start_ns, end_ns));
 }
 
 std::uint64_t BaselineCollector::observed_at(Position& position, std::uint64_t time_ns) {
-  if (!position.began) position = {true, time_ns, 0, 0, 0};
+  if (!position.began) position = {true, time_ns, 0, 0, 0, time_ns};
+  position.last_ns = std::max(position.last_ns, time_ns);
   const std::uint64_t from_ns = saturating_add(position.origin_ns, position.skipped_ns);
   const std::uint64_t observed_ns = saturating_add(position.base_ns, time_ns - std::min(time_ns, from_ns));
   position.reached_ns = std::max(position.reached_ns, observed_ns);

@@ -15,10 +15,13 @@ namespace noised {
 /// Takes the events of all CPUs as they were recorded. Memory grows with sources and durations only: 2 KiB a source.
 class BaselineCollector {
  public:
-  /// `sources` must outlive this.
-  BaselineCollector(const SourceTable& sources, std::size_t cpus) : sources_(sources), cpus_(cpus) {}
+  /// `sources` must outlive this. Nothing before `from_ns` is told: a recording of a loop that was running begins
+  /// there.
+  BaselineCollector(const SourceTable& sources, std::size_t cpus, std::uint64_t from_ns = 0)
+      : sources_(sources), from_ns_(from_ns), cpus_(cpus) {}
 
-  /// The CPU at this place is observed from this time on; again where a new part of the recording begins.
+  /// The CPU at this place is observed from this time on; told again of the same loop, that changes nothing. From its
+  /// first detour on if this is never called.
   void begin(std::size_t cpu, std::uint64_t first_ns);
   /// It was not observed in this time.
   void skip(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns);
@@ -37,6 +40,7 @@ class BaselineCollector {
     std::uint64_t base_ns = 0;
     std::uint64_t skipped_ns = 0;
     std::uint64_t reached_ns = 0;
+    std::uint64_t last_ns = 0;  ///< on the clock, of what was told last
   };
   std::uint64_t observed_at(Position& position, std::uint64_t time_ns);
   std::size_t block_at(std::uint64_t observed_ns);
@@ -44,6 +48,7 @@ class BaselineCollector {
   void count(SourceId source, std::size_t block, std::uint64_t self_ns);
 
   const SourceTable& sources_;
+  std::uint64_t from_ns_;
   std::vector<Position> cpus_;
   std::uint64_t block_ns_ = kShortestBlockNs;
   std::vector<DurationCounts> detours_ = std::vector<DurationCounts>(kMostBlocks);

@@ -40,6 +40,11 @@ double without_highest_tenth(std::vector<double> values) {
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
+std::vector<double> presence(std::vector<double> rates) {
+  for (double& rate : rates) rate = rate > 0 ? 1 : 0;
+  return rates;
+}
+
 Series series_of(const Baseline& run, const BaselineSource* source) {
   Series series;
   series.rates.assign(run.blocks(), 0);
@@ -86,7 +91,10 @@ class Comparison {
     change.added_ns = more * self_ns.value_or(0);
     const double ratio = change.kind >= Kind::hypervisor ? least_.moody_ratio : least_.ratio;
     change.matters = matters(then.side.per_second, now.side.per_second, ratio, change);
-    if (change.matters) change.p = serial_rank_sum_p(then.rates, now.rates, kFewestBlocks);
+    // Of what one run does not have at all, only the presence counts: however moody it is, it is always more than none.
+    const bool only_one = then.side.count == 0 || now.side.count == 0;
+    const auto values = [&](const Series& side) { return only_one ? presence(side.rates) : side.rates; };
+    if (change.matters) change.p = serial_rank_sum_p(values(then), values(now), kFewestBlocks);
     tests.push_back(std::move(change));
   }
 

@@ -27,9 +27,13 @@ constexpr std::size_t kLargestFile = std::size_t{16} << 20U;  // 4096 sources in
 class BlockVisitor : public PlayerVisitor {
  public:
   explicit BlockVisitor(const Playback& playback)
-      : collector_(playback.sources(), playback.description().base.cpus.size()) {}
+      : base_(playback.description().base),
+        collector_(playback.sources(), base_.cpus.size(), base_.clock.monotonic_ns) {}
 
-  void begins(std::size_t cpu, std::uint64_t first_ns) override { collector_.begin(cpu, first_ns); }
+  // Of recordings from before they had a clock, nobody knows when they began if the loop was running before.
+  void begins(std::size_t cpu, std::uint64_t first_ns) override {
+    if (base_.clock.monotonic_ns != 0 || base_.cpus[cpu].observed_ns == 0) collector_.begin(cpu, first_ns);
+  }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
     collector_.skip(cpu, start_ns, end_ns);
   }
@@ -39,6 +43,7 @@ class BlockVisitor : public PlayerVisitor {
   BaselineCollector& collector() { return collector_; }
 
  private:
+  const Counts& base_;
   BaselineCollector collector_;
 };
 

@@ -90,6 +90,23 @@ TEST_CASE("baseline: a run that goes on elsewhere goes on in the next blocks", "
   CHECK(source_named(run, "daemon").blocks[14].count == 1);
 }
 
+TEST_CASE("baseline: of a loop that ran before the recording, time begins with the recording", "[analysis][baseline]") {
+  SourceTable sources;
+  const SourceId task = sources.intern(Kind::task, "daemon");
+  BaselineCollector collector(sources, 1, 60'000'000'000);
+  collector.begin(0, 1'000'000'000);
+  collector.skip(0, 59'000'000'000, 60'010'000'000);  // 10 ms of it are in the recording
+  collector.add(0, detour_at(60'035'000'000, task, Kind::task, 900));
+  collector.begin(0, 1'000'000'000);  // a new part, of the same loop
+  collector.add(0, detour_at(60'095'000'000, task, Kind::task, 900));
+  Baseline run;
+  run.cpus = {{1, 200, 100'000'000}};
+  collector.finish(run);
+  REQUIRE(run.blocks() == 10);
+  CHECK(source_named(run, "daemon").blocks[2].count == 1);
+  CHECK(source_named(run, "daemon").blocks[8].count == 1);
+}
+
 TEST_CASE("baseline: CPUs are added up, and workers that take each other's place are one source",
           "[analysis][baseline]") {
   SourceTable sources;

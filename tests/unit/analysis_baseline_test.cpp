@@ -71,6 +71,16 @@ TEST_CASE("baseline: a daemon of 200 us every second is found by its name, and s
   CHECK(gone.added_ns == Approx(-appeared.added_ns));
 }
 
+TEST_CASE("baseline: a new source is found however moody it is", "[analysis][baseline]") {
+  const Baseline before = empty_run(31);
+  Baseline after = empty_run(31);
+  std::vector<std::uint64_t> drifting;
+  for (std::uint64_t block = 0; block < 31; ++block) drifting.push_back(10 + 3 * block);
+  add_source(after, Kind::task, "drifting", drifting, 100'000);
+  CHECK(only_change(compared(before, after), "drifting").change == ChangeKind::appeared);
+  CHECK(only_change(compared(after, before), "drifting").change == ChangeKind::gone);
+}
+
 TEST_CASE("baseline: more frequent and longer are told apart", "[analysis][baseline]") {
   std::mt19937_64 random(4);  // NOLINT(cert-msc51-cpp)
   const Baseline before = machine(random, 31);
