@@ -3,6 +3,7 @@
 #include "base/read_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,12 +14,7 @@
 
 namespace noised {
 
-namespace {
-// Far above any file of ours; keeps a mistaken path (/dev/zero) from eating the memory.
-constexpr std::size_t kLargest = 1 << 20;
-}  // namespace
-
-Result<std::string> read_file(const std::string& path) {
+Result<std::string> read_file(const std::string& path, std::size_t largest) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return failure("cannot open " + path + ": " + errno_text(errno));
   std::string content;
@@ -29,7 +25,8 @@ Result<std::string> read_file(const std::string& path) {
     if (got < 0) return failure("cannot read " + path + ": " + errno_text(errno));
     if (got == 0) return content;
     content.append(buffer.data(), static_cast<std::size_t>(got));
-    if (content.size() > kLargest) return failure("cannot read " + path + ": larger than 1 MiB");
+    if (content.size() > largest)
+      return failure(fmt::format("cannot read {}: larger than {} MiB", path, largest >> 20U));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "noisectl/advise_command.h"
+#include "noisectl/baseline_command.h"
 #include "noisectl/density_command.h"
 #include "noisectl/export_command.h"
 #include "noisectl/histogram_cpu.h"
@@ -182,6 +183,10 @@ Status run(const Options& options) {
       return run_density(options);
     case Command::project:
       return run_project(options);
+    case Command::baseline_save:
+      return save_baseline(options);
+    case Command::baseline_diff:
+      return diff_baseline(options);
     case Command::ftq:
     case Command::fwq:
     case Command::selfish:

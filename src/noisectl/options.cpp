@@ -103,6 +103,20 @@ void describe_export(CLI::App* sub, Options& options) {
   sub->add_option("FILE", options.input, "the recording")->check(not_empty());
 }
 
+void describe_baseline(CLI::App* baseline, Options& options, Times& times) {
+  baseline->require_subcommand(1);
+  CLI::App* save = baseline->add_subcommand("save", "keep what the machine is like in a file");
+  save->callback([&options] { options.command = Command::baseline_save; });
+  save->add_option("FILE", options.output, "the file to create")->required()->check(not_empty());
+  save->add_option("--duration", times.duration, "of a daemon: measure so long (30s)")->type_name("TIME");
+  CLI::App* diff = baseline->add_subcommand("diff", "what is not as it was, and ends with 3 if anything is");
+  diff->callback([&options] { options.command = Command::baseline_diff; });
+  diff->add_option("FILE", options.input, "what was saved")->required()->check(not_empty());
+  diff->add_option("--duration", times.duration, "of a daemon: measure so long (as long as what was saved)")
+      ->type_name("TIME");
+  diff->add_flag("--json", options.json, "print JSON");
+}
+
 void describe(CLI::App& app, Options& options, Times& times) {
   app.set_version_flag("--version", "noisectl " NOISED_VERSION);
   app.add_option("--socket", options.socket, "the daemon's socket")->capture_default_str();
@@ -172,6 +186,7 @@ void describe(CLI::App& app, Options& options, Times& times) {
                         "what to set against the noise, what it would give, and what is set already; changes "
                         "nothing",
                         Command::advise)));
+  describe_baseline(app.add_subcommand("baseline", "what has changed on this machine"), options, times);
   const auto series = [&](const char* name, const char* help, Command which) {
     CLI::App* sub = measured(command(name, help, which));
     sub->add_option("--cpu", options.cpu, "of this CPU")->check(number_from<unsigned>(0))->type_name("N");

@@ -25,6 +25,8 @@ enum class Command {
   export_trace,
   density,
   advise,
+  baseline_save,
+  baseline_diff,
   ftq,
   fwq,
   selfish,
@@ -54,8 +56,8 @@ struct Options {
   std::uint64_t min_ns = 0;            ///< detours: only those at least this long
   std::optional<std::uint64_t> count;  ///< detours: end after so many
   std::optional<unsigned> cpu;         ///< histogram: only this CPU; selftest: disturb this one
-  std::string output;                  ///< record, export: what to create
-  std::string input;                   ///< export: the recording; empty: as --replay says
+  std::string output;                  ///< record, export, baseline save: what to create
+  std::string input;                   ///< export: the recording; empty: as --replay says; baseline diff: the baseline
   std::optional<ReportBy> by;          ///< report: one table; nothing: everything, or with csv the sources
   bool csv = false;                    ///< report: as comma-separated values
   std::string html;                    ///< report: the page to create; empty: none

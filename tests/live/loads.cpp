@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -95,6 +96,18 @@ std::jthread keep_sleeping_on(unsigned cpu) {
   return std::jthread([cpu](const std::stop_token& stop) {
     move_to(cpu);
     while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::microseconds(1500));
+  });
+}
+
+std::jthread keep_working_on(unsigned cpu, const std::string& name, std::uint64_t period_ns, std::uint64_t work_ns) {
+  return std::jthread([=](const std::stop_token& stop) {
+    prctl(PR_SET_NAME, name.c_str());
+    move_to(cpu);
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(period_ns));
+      for (const auto end = Clock::now() + std::chrono::nanoseconds(work_ns); Clock::now() < end;) {
+      }
+    }
   });
 }
 

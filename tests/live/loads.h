@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <thread>
 
 namespace noised::live {
@@ -21,6 +22,10 @@ std::uint64_t unmap_shared_memory(std::uint64_t milliseconds);
 std::uint64_t sleep_on(unsigned cpu, std::uint64_t milliseconds);
 /// The same for as long as the thread is kept: something happens even on a nohz_full CPU, however long a daemon starts.
 std::jthread keep_sleeping_on(unsigned cpu);
+
+/// A daemon: a thread of this name on `cpu` that sleeps for a period, and then works for a while, as long as it is
+/// kept.
+std::jthread keep_working_on(unsigned cpu, const std::string& name, std::uint64_t period_ns, std::uint64_t work_ns);
 
 /// Wakes a sleeping thread on `cpu` from elsewhere: reschedule or single function call interrupts.
 void wake_on(unsigned cpu, std::uint64_t milliseconds);

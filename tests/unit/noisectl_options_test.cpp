@@ -87,6 +87,15 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(phases.footprint == FootprintChoice{1, 0});
   CHECK(phases.policy == "fifo");
   CHECK(options({"advise", "--json"}).command == Command::advise);
+  const client::Options saved = options({"baseline", "save", "file", "--duration", "20s"});
+  CHECK(saved.command == Command::baseline_save);
+  CHECK(saved.output == "file");
+  CHECK(saved.duration_ns == 20'000'000'000);
+  const client::Options compared = options({"--replay", "r", "baseline", "diff", "file", "--json"});
+  CHECK(compared.command == Command::baseline_diff);
+  CHECK(compared.input == "file");
+  CHECK(compared.replay == "r");
+  CHECK(compared.json);
 }
 
 TEST_CASE("help and version are answers, not errors", "[noisectl]") {
@@ -131,6 +140,11 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"record", "-o", "f", "--footprint", "L1"}, "--footprint"},
                         {{"record", "-o", "f", "--policy", "fifo"}, "--policy"},
                         {{"record", "-o", "f", "--grain", "1ms", "--policy", "rr"}, "--policy"},
+                        {{"baseline"}, "subcommand"},
+                        {{"baseline", "save"}, "FILE"},
+                        {{"baseline", "save", "f", "--json"}, "--json"},
+                        {{"baseline", "diff", ""}, "FILE"},
+                        {{"--replay", "r", "baseline", "diff", "f", "--duration", "1s"}, "--duration"},
                         {{"export", "-o", "out"}, "--format"},
                         {{"export", "--format", "pdf", "-o", "out"}, "--format"},
                         {{"export", "--format", "csv"}, "--output"},

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "noisectl/baseline_command.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "analysis/baseline_collector.h"
+#include "base/read_file.h"
+#include "export/new_file.h"
+#include "noisectl/measured.h"
+#include "noisectl/output.h"
+#include "views/baseline.h"
+#include "views/baseline_file.h"
+#include "views/views.h"
+
+namespace noised::client {
+namespace {
+
+// A daemon that wakes up once a second occurs in most blocks of it (baseline_diff.h).
+constexpr std::uint64_t kUsualDurationNs = 30'000'000'000;
+constexpr std::size_t kLargestFile = std::size_t{16} << 20U;  // 4096 sources in every block are 11 MB
+
+class BlockVisitor : public PlayerVisitor {
+ public:
+  explicit BlockVisitor(const Playback& playback)
+      : base_(playback.description().base),
+        collector_(playback.sources(), base_.cpus.size(), base_.clock.monotonic_ns) {}
+
+  // Of recordings from before they had a clock, nobody knows when they began if the loop was running before.
+  void begins(std::size_t cpu, std::uint64_t first_ns) override {
+    if (base_.clock.monotonic_ns != 0 || base_.cpus[cpu].observed_ns == 0) collector_.begin(cpu, first_ns);
+  }
+  void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
+    collector_.skip(cpu, start_ns, end_ns);
+  }
+  void detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) override {
+    collector_.add(cpu, ledger);
+  }
+  BaselineCollector& collector() { return collector_; }
+
+ private:
+  const Counts& base_;
+  BaselineCollector collector_;
+};
+
+std::string start_of(const Description& description) {
+  const std::uint64_t since_1970 = description.base.clock.realtime_ns / 1'000'000'000;
+  if (since_1970 == 0) return {};
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(since_1970)));
+}
+
+std::vector<std::string> seen_kinds(const StatusView& status) {
+  std::vector<std::string> kinds;
+  for (const ProgramView& program : status.programs)
+    if (!program.attached.empty()) kinds.push_back(program.kind);
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  return kinds;
+}
+
+Result<Baseline> baseline_of(const Measured& measured) {
+  auto player = measured.play();
+  if (!player) return player.error();
+  BlockVisitor visitor(player.value().playback());
+  play_all(player.value(), &visitor);
+  if (Status whole = Measured::whole(player.value()); !whole)
+    return failure(whole.error().what, "a baseline needs a whole recording");
+  const Description& description = player.value().playback().description();
+  const StatusView status = player.value().status();
+  const Report report = player.value().report();
+  Baseline run;
+  run.host = status.host;
+  run.kernel = status.kernel;
+  run.boot_parameters = description.boot_parameters;
+  run.processor = description.processor;
+  run.start = start_of(description);
+  run.policy = status.policy;
+  run.duty_percent = status.duty_percent;
+  run.kinds = seen_kinds(status);
+  run.unsupported = status.unsupported;
+  run.lost = report.lost;
+  for (const ReportCpu& cpu : report.cpus) run.cpus.push_back({cpu.cpu, cpu.threshold_ns, cpu.observed_ns});
+  visitor.collector().finish(run);
+  return run;
+}
+
+Result<Baseline> measure(const Options& options, std::uint64_t usual_duration_ns) {
+  Options with_duration = options;
+  if (!with_duration.duration_ns) with_duration.duration_ns = usual_duration_ns;
+  const auto measured = Measured::get(with_duration);
+  if (!measured) return measured.error();
+  return baseline_of(measured.value());
+}
+
+Result<Baseline> read_baseline(const std::string& path) {
+  const auto text = read_file(path, kLargestFile);
+  if (!text) return text.error();
+  auto baseline = views::parse_baseline(text.value());
+  if (!baseline) return failure(path + ": " + baseline.error().what, "make it with 'noisectl baseline save'");
+  return baseline;
+}
+
+std::uint64_t longest_observed_ns(const Baseline& run) {
+  std::uint64_t longest_ns = 0;
+  for (const BaselineCpu& cpu : run.cpus) longest_ns = std::max(longest_ns, cpu.observed_ns);
+  return longest_ns;
+}
+
+}  // namespace
+
+Status save_baseline(const Options& options) {
+  if (Status can = NewFile::can_create(options.output); !can) return can;
+  const auto run = measure(options, kUsualDurationNs);
+  if (!run) return run.error();
+  // It would be of no use, which is better known now than when the machine has changed.
+  if (const auto itself = compare(run.value(), run.value()); !itself) return itself.error();
+  auto file = NewFile::create(options.output);
+  if (!file) return file.error();
+  file.value().write(views::to_json(run.value()) + "\n");
+  if (Status written = file.value().finish(); !written) return written;
+  file.value().keep();
+  Output output(stderr);
+  output.write(fmt::format("noisectl: saved {} of time, {} sources\n",
+                           views::format_duration(longest_observed_ns(run.value())), run.value().sources.size()));
+  return output.finish();
+}
+
+Status diff_baseline(const Options& options) {
+  const auto before = read_baseline(options.input);
+  if (!before) return before.error();
+  const auto after = measure(options, longest_observed_ns(before.value()));
+  if (!after) return after.error();
+  const auto diff = compare(before.value(), after.value());
+  if (!diff) return Error{options.input + ": " + diff.error().what, diff.error().remedy, diff.error().code};
+  Output output(stdout);
+  output.write(options.json ? views::to_json(diff.value(), before.value(), after.value()) + "\n"
+                            : views::to_text(diff.value(), before.value(), after.value()));
+  if (Status done = output.finish(); !done) return done;
+  if (!diff.value().different()) return success();
+  return Error{"not as in " + options.input, views::differences_text(diff.value()), ExitCode::noisy};
+}
+
+}  // namespace noised::client
