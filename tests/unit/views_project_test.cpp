@@ -43,14 +43,14 @@ TEST_CASE("a projection says what is known, and what needs how much more", "[vie
   const std::string text = views::to_text(example());
   INFO(text);
   CHECK(has(text, "computes for 1.00 ms between two barriers"));
-  CHECK(has(text, "a node is CPUs 3, 4, 12.0 h observed"));
-  CHECK(has(text, "less often than once in 8.00 h"));
+  CHECK(has(text, "a node is CPUs 3, 4, 12 h observed"));
+  CHECK(has(text, "less often than once in 8 h"));
   CHECK(has(text, "delayed at all: 1.00% (0.900% to 1.10%)"));
-  CHECK(has(text, "1000         needs 3.00 h more"));
+  CHECK(has(text, "needs 3 h more"));
   CHECK(has(text, "1.00120  1.00100 to 1.00150"));
   CHECK(has(text, "give back at 10 nodes"));
   CHECK(has(text, "50.0%"));  // of the delay
-  CHECK(has(text, "needs 2.00 h more"));
+  CHECK(has(text, "needs 2 h more"));
   CHECK(has(text, "and 1 more sources: 70 ns together, none longer than 70 ns at once"));
   CHECK(has(text, "page_fault:user (12 times) is counted, not timed"));
   CHECK_FALSE(has(text, "\x1b"));
