@@ -33,11 +33,15 @@ class CpuPhases {
     ExcessBlocks excess;
     SlidingPhases phases;
   };
-  void find_gone(const Ledger& ledger);
+  void find_gone(const Ledger& ledger, std::uint64_t* gone_ns);
+  void slide();
 
-  std::vector<Kind> kinds_;             // by number
-  std::vector<std::size_t> numbers_;    // by source; SIZE_MAX: none of ours
-  std::vector<std::uint64_t> gone_ns_;  // by number
+  std::vector<Kind> kinds_;           // by number
+  std::vector<std::size_t> numbers_;  // by source; SIZE_MAX: none of ours
+  // Detours wait until there are so many: then one slider after the other takes them, each from near caches.
+  static constexpr std::size_t kWaiting = 256;
+  std::vector<Detour> waiting_;
+  std::vector<std::uint64_t> gone_ns_;  // by detour waiting, then number
   Removal removal_;
   std::vector<std::unique_ptr<Slider>> sliders_;  // the whole, then by number
 };

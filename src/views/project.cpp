@@ -20,9 +20,17 @@ std::string label(const RemovableSource& source) {
   return fmt::format("{}:{}", to_string(source.kind), printable(source.name));
 }
 
+/// format_duration() stays with minutes up to a thousand of them, and with hours for ever.
+std::string long_time_text(std::uint64_t ns) {
+  constexpr double kHourNs = 3'600e9;
+  const double hours = static_cast<double>(ns) / kHourNs;
+  if (hours < 1) return format_duration(ns);
+  return hours < 72 ? fmt::format("{:.3g} h", hours) : fmt::format("{:.0f} days", hours / 24);
+}
+
 /// What an estimate needs, where it has no value.
 std::string needs_text(const Estimate& estimate) {
-  return estimate.needs_ns ? fmt::format("needs {} more", format_duration(*estimate.needs_ns)) : "not seen";
+  return estimate.needs_ns ? fmt::format("needs {} more", long_time_text(*estimate.needs_ns)) : "not seen";
 }
 
 std::string share_range(const Estimate& estimate) {
@@ -43,7 +51,7 @@ std::string head_text(const ProjectionView& view) {
   std::string text = fmt::format(
       "\nA job that computes for {} between two barriers (the grain), on n nodes; a node is {} {}, {} observed.\n",
       format_duration(projection.grain_ns), projection.cpus.size() == 1 ? "CPU" : "CPUs",
-      fmt::join(projection.cpus, ", "), format_duration(projection.observed_ns));
+      fmt::join(projection.cpus, ", "), long_time_text(projection.observed_ns));
   if (!projection.left_out.empty())
     text += fmt::format("Not in it: CPUs {}, never observed for as long as a phase.\n",
                         fmt::join(projection.left_out, ", "));
@@ -51,7 +59,7 @@ std::string head_text(const ProjectionView& view) {
                     "CPUs and nodes are taken as independent, which bounds the cost from above. Intervals are of 95%, "
                     "for noise as it\nwas seen: what comes to a CPU less often than once in {} may be unseen, however "
                     "long it is.\n",
-                    format_duration(projection.unseen_ns));
+                    long_time_text(projection.unseen_ns));
 }
 
 std::string delayed_text(const Projection& projection) {

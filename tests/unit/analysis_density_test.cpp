@@ -97,6 +97,45 @@ TEST_CASE("a mixture of two peaks comes out as such", "[analysis]") {
   }
 }
 
+TEST_CASE("the density of durations whose law is known is the law's, where windows resolve it",
+          "[analysis][projection]") {
+  std::mt19937_64 random(17);  // NOLINT(cert-msc51-cpp)
+  constexpr double kMean = 20'000;
+  constexpr double kLeast = 5'000;
+  constexpr double kTail = 1.5;
+  const auto share = [&] { return (static_cast<double>(random() >> 11U) + 0.5) / 9007199254740992.0; };  // 2^53
+  Histogram exponential;
+  Histogram pareto;
+  Histogram bimodal;
+  for (int i = 0; i < 200'000; ++i) {
+    exponential.add(static_cast<std::uint64_t>(std::llround(-kMean * std::log(share()))));
+    pareto.add(static_cast<std::uint64_t>(std::llround(kLeast * std::pow(share(), -1 / kTail))));
+    bimodal.add(share() < 0.2 ? 300'000 : 10'000);
+  }
+  // Per decade, a density of x has x * ln(10) times its height; at the edge of Pareto's a window sees both sides.
+  const DensityCurves first = estimate_densities(exponential, Histogram());
+  for (const DensityPoint& point : first.points) {
+    const double x = point.duration_ns / kMean;
+    if (x > 0.01) CHECK(point.user == Approx(std::numbers::ln10 * x * std::exp(-x)).margin(0.03));
+  }
+  const DensityCurves second = estimate_densities(pareto, Histogram());
+  for (const DensityPoint& point : second.points) {
+    const double decades = std::log10(point.duration_ns / kLeast);
+    const double law = std::numbers::ln10 * kTail * std::pow(10.0, -kTail * decades);
+    if (decades > 4 * second.bandwidth && decades < 2) CHECK(point.user == Approx(law).epsilon(0.05).margin(0.05));
+    if (decades < -4 * second.bandwidth) CHECK(point.user < 0.01);
+  }
+  const DensityCurves third = estimate_densities(bimodal, Histogram());
+  const double width = third.bandwidth;
+  for (const DensityPoint& point : third.points) {
+    const double x = std::log10(point.duration_ns);
+    const double law = 0.8 * normal(x, 4, width) + 0.2 * normal(x, std::log10(300'000), width);
+    // The middle of a bucket is at most 1/128 from its durations.
+    const double slope = 0.0034 / (width * width);
+    CHECK(std::abs(point.user - law) <= 0.01 / width + slope);
+  }
+}
+
 TEST_CASE("the bandwidth is Silverman's, of a bell that is known", "[analysis]") {
   std::mt19937_64 random(11);  // NOLINT(cert-msc51-cpp)
   CHECK(silverman_bandwidth(bell(random, 5, 0.4, 100'000)) == Approx(0.9 * 0.4 * std::pow(1e5, -0.2)).epsilon(0.03));

@@ -43,7 +43,10 @@ struct NoiseModel {
 };
 
 /// P(N = k) of a Poisson number.
-inline double poisson(double mean, int k) { return std::exp(-mean + k * std::log(mean) - std::lgamma(k + 1.0)); }
+inline double poisson(double mean, int k) {
+  if (k < 0 || mean <= 0) return k == 0 ? 1 : 0;
+  return std::exp(-mean + k * std::log(mean) - std::lgamma(k + 1.0));
+}
 
 /// Lengths exponential: their sums, and the rest of one, are Erlang's.
 inline NoiseModel exponential_noise(double mean_ns) {
@@ -82,8 +85,8 @@ inline NoiseModel bimodal_noise(double short_ns, double long_ns, double long_sha
       return ((1 - long_share) * std::max(0.0, short_ns - y) + long_share * std::max(0.0, long_ns - y)) / mean_ns;
     };
     double sum = 0;
-    for (int i = 0; i < 15; ++i) {
-      for (int j = 0; j < 15; ++j) {
+    for (int i = 0; i < 10; ++i) {
+      for (int j = 0; j < 8; ++j) {
         const double met = i * short_ns + j * long_ns;
         const double probability =
             poisson(model.per_grain * (1 - long_share), i) * poisson(model.per_grain * long_share, j);
@@ -132,7 +135,7 @@ inline double largest_of(const std::vector<double>& delays, double nodes) {
 
 /// The same in closed form: the integral of 1 - (1 - P(X > x))^n.
 inline double largest_of(const NoiseModel& model, double nodes, double until_ns) {
-  constexpr double kStepNs = 50;
+  constexpr double kStepNs = 200;  // no length's multiple lies within a step
   double sum = 0;
   for (double x = kStepNs / 2; x < until_ns; x += kStepNs)
     sum += -std::expm1(nodes * std::log1p(-model.delayed_by(x))) * kStepNs;

@@ -98,6 +98,27 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(compared.json);
 }
 
+TEST_CASE("a projection takes a grain and sizes of a job", "[noisectl]") {
+  const auto nodes = [](const char* list) { return options({"project", "--grain", "1ms", "--nodes", list}).nodes; };
+  const client::Options project = options({"--replay", "r", "project", "--grain", "250us", "--json"});
+  CHECK(project.command == Command::project);
+  CHECK(project.grain_ns == 250'000);
+  CHECK(project.nodes == std::vector<std::uint64_t>{1, 10, 100, 1'000, 10'000, 100'000, 1'000'000});
+  CHECK(nodes("7") == std::vector<std::uint64_t>{7});
+  CHECK(nodes("100,1,10,10") == std::vector<std::uint64_t>{1, 10, 100});
+  CHECK(nodes("1,2,...,20,1000000000") == std::vector<std::uint64_t>{1, 2, 4, 8, 16, 20, 1'000'000'000});
+  CHECK(nodes("4,6,...,14") == std::vector<std::uint64_t>{4, 6, 9, 14});
+  CHECK(nodes("1,10,...,10") == std::vector<std::uint64_t>{1, 10});
+  for (const char* const wrong :
+       {"0", "-1", "x", "1.5", "1,,2", "1,", ",1", "1000000001", "1,...,100", "...,100", "1,2,...", "10,1,...,100",
+        "5,5,...,100", "1000000,1000001,...,1000000000", "1 2", "1e3"}) {
+    INFO(wrong);
+    const Result<client::CommandLine> parsed = parse({"project", "--grain", "1ms", "--nodes", wrong});
+    REQUIRE_FALSE(parsed.ok());
+    CHECK(parsed.error().what.find("--nodes") != std::string::npos);
+  }
+}
+
 TEST_CASE("help and version are answers, not errors", "[noisectl]") {
   const auto text = [](Result<client::CommandLine> parsed) {
     REQUIRE(parsed.ok());
@@ -121,6 +142,10 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"detours", "--count", "-1"}, "--count"},
                         {{"detours", "--count", "many"}, "--count"},
                         {{"detours", "--min", "3parsec"}, "--min: "},
+                        {{"project"}, "--grain"},
+                        {{"project", "--grain", "999ns"}, "--grain 999ns"},
+                        {{"project", "--grain", "1001ms"}, "--grain 1001ms"},
+                        {{"project", "--grain", "soon"}, "--grain: "},
                         {{"histogram", "--cpu", "-1"}, "--cpu"},
                         {{"histogram", "--cpu", "1.5"}, "--cpu"},
                         {{"histogram", "--cpu", "99999999999"}, "--cpu"},

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known, what needs more time, and what was not seen, as text and as JSON.
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "views/project.h"
+
+using namespace noised;
+
+namespace {
+
+constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+
+views::ProjectionView example() {
+  views::ProjectionView view;
+  Projection& projection = view.projection;
+  projection.grain_ns = 1'000'000;
+  projection.cpus = {3, 4};
+  projection.observed_ns = 12 * kHourNs;
+  projection.unseen_ns = 8 * kHourNs;
+  projection.delayed = {0.01, 0.009, 0.011, {}};
+  projection.exceeded = {
+      {1e-1, {0.0, 0.0, 0.0, {}}}, {1e-2, {5'000.0, 4'000.0, 6'000.0, {}}}, {1e-3, {{}, {}, {}, 3 * kHourNs}}};
+  projection.sizes = {{10, {0.0956, 0.086, 0.105, {}}, 0.1, 0.044, {0.0012, 0.001, 0.0015, {}}},
+                      {1'000, {0.99996, 0.9999, 1.0, {}}, 10.0, 0.9, {{}, {}, {}, 3 * kHourNs}}};
+  projection.ranked_by = 0;
+  const RemovableSource tick{1, Kind::hrtimer, "tick", 9, 900, 100};
+  const RemovableSource seldom{2, Kind::task, "evil\x1b[2J", 1, 800, 800};
+  const RemovableSource rest{3, Kind::irq, "eth0", 1, 70, 70};
+  projection.gains = {{tick, {{0.0006, 0.0005, 0.0007, {}}, {{}, {}, {}, kHourNs}}},
+                      {seldom, {{{}, {}, {}, 2 * kHourNs}, {{}, {}, {}, kHourNs}}}};
+  view.all_sources = {tick, seldom, rest};
+  view.untimed = {{4, Kind::page_fault, "user", 12, 0, 0}};
+  return view;
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a projection says what is known, and what needs how much more", "[views]") {
+  const std::string text = views::to_text(example());
+  INFO(text);
+  CHECK(has(text, "computes for 1.00 ms between two barriers"));
+  CHECK(has(text, "a node is CPUs 3, 4, 12 h observed"));
+  CHECK(has(text, "less often than once in 8 h"));
+  CHECK(has(text, "delayed at all: 1.00% (0.900% to 1.10%)"));
+  CHECK(has(text, "needs 3 h more"));
+  CHECK(has(text, "1.00120  1.00100 to 1.00150"));
+  CHECK(has(text, "give back at 10 nodes"));
+  CHECK(has(text, "50.0%"));  // of the delay
+  CHECK(has(text, "needs 2 h more"));
+  CHECK(has(text, "and 1 more sources: 70 ns together, none longer than 70 ns at once"));
+  CHECK(has(text, "page_fault:user (12 times) is counted, not timed"));
+  CHECK_FALSE(has(text, "\x1b"));
+}
+
+TEST_CASE("as JSON, what is not known is null with what it needs", "[views]") {
+  const auto json = nlohmann::json::parse(views::to_json(example()));
+  CHECK(json["schema"] == "noised.projection/1");
+  CHECK(json["grain_ns"] == 1'000'000);
+  CHECK(json["p"]["value"] == 0.01);
+  CHECK(json["p"]["needs_ns"].is_null());
+  CHECK(json["exceeded"][1]["delay_ns"] == 5'000);
+  CHECK(json["exceeded"][2]["delay_ns"].is_null());
+  CHECK(json["exceeded"][2]["needs_ns"] == 3 * kHourNs);
+  CHECK(json["sizes"][0]["slowdown"]["value"] == 1.0012);
+  CHECK(json["sizes"][1]["slowdown"]["value"].is_null());
+  CHECK(json["ranked_by_nodes"] == 10);
+  CHECK(json["sources"][0]["source"] == "hrtimer:tick");
+  CHECK(json["sources"][0]["gains"][1]["nodes"] == 1'000);
+  CHECK(json["sources"][0]["gains"][1]["needs_ns"] == kHourNs);
+  CHECK(json["sources_not_projected"].size() == 1);
+  CHECK(json["sources_not_timed"][0]["count"] == 12);
+}
+
+TEST_CASE("nothing seen, and nothing observed for long enough, are two things", "[views]") {
+  views::ProjectionView view = example();
+  view.projection.delayed = {};
+  view.projection.delayed_at_most = 3e-6;
+  CHECK(has(views::to_text(view), "none was; below 0.0003% (95%)"));
+  CHECK(nlohmann::json::parse(views::to_json(view))["p_at_most"] == 3e-6);
+  views::ProjectionView none;
+  none.projection.grain_ns = 1'000'000'000;
+  none.longest_stretch_ns = 10'000'000;
+  CHECK(has(views::to_text(none), "no phase of 1.00 s was observed"));
+  CHECK(has(views::to_text(none), "is 10.0 ms"));
+  CHECK(nlohmann::json::parse(views::to_json(none))["ranked_by_nodes"].is_null());
+}
