@@ -6,6 +6,7 @@ _noisectl() {
   local commands
   commands=$(noisectl --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
   for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    [[ "$command" == baseline && ( "$each" == save || "$each" == diff ) ]] && command="baseline $each"
     [[ " ${commands//$'\n'/ } " == *" $each "* ]] && command=$each
   done
   if [[ "$word" == -* ]]; then
@@ -13,6 +14,10 @@ _noisectl() {
     mapfile -t COMPREPLY < <(compgen -W "$(noisectl $command --help 2>/dev/null | grep -o -- '--[a-z][a-z-]*' | sort -u)" -- "$word")
   elif [[ -z "$command" ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word")
+  elif [[ "$command" == baseline ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "save diff" -- "$word")
+  else
+    [[ "$command" == baseline* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$word")
   fi
 }
 complete -F _noisectl noisectl

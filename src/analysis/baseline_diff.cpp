@@ -25,6 +25,7 @@ void compare_settings(const Baseline& before, const Baseline& after, BaselineDif
   const auto duty = [](const Baseline& run) { return fmt::format("{}%", run.duty_percent); };
   const auto cpus = [](const Baseline& run) {
     std::vector<unsigned> numbers;
+    numbers.reserve(run.cpus.size());
     for (const BaselineCpu& cpu : run.cpus) numbers.push_back(cpu.cpu);
     return fmt::format("{}", fmt::join(numbers, ","));
   };

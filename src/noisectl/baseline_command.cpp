@@ -98,7 +98,7 @@ Result<Baseline> measure(const Options& options, std::uint64_t usual_duration_ns
 
 Result<Baseline> read_baseline(const std::string& path) {
   const auto text = read_file(path, kLargestFile);
-  if (!text) return text.error();
+  if (!text) return failure(text.error().what, "make it with 'noisectl baseline save'");
   auto baseline = views::parse_baseline(text.value());
   if (!baseline) return failure(path + ": " + baseline.error().what, "make it with 'noisectl baseline save'");
   return baseline;
