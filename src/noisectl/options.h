@@ -58,6 +58,7 @@ struct Options {
   std::string html;                    ///< report: the page to create; empty: none
   std::optional<DurationRange> range;  ///< histogram: who makes up these durations
   ExportFormat format = ExportFormat::perfetto;
+  std::string compare_with;                   ///< phases: another recording, shown beside it; empty: none
   bool compare = false;                       ///< ftq: with the ledger, in place of the series
   double speed = 1;                           ///< top of a recording: times as fast as it happened
   std::uint64_t size_bytes = 0;               ///< record: end when the file is as large; 0: never
