@@ -2,7 +2,7 @@
 # bash completion for noisectl.
 _noisectl() {
   local word=${COMP_WORDS[COMP_CWORD]} command='' each
-  [[ " --socket --replay --output -o " == *" ${COMP_WORDS[COMP_CWORD - 1]} "* ]] && { mapfile -t COMPREPLY < <(compgen -f -- "$word"); return; }
+  [[ " --socket --replay --output -o --compare " == *" ${COMP_WORDS[COMP_CWORD - 1]} "* ]] && { mapfile -t COMPREPLY < <(compgen -f -- "$word"); return; }
   local commands
   commands=$(noisectl --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
   for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do

@@ -15,7 +15,7 @@ constexpr double kTellsApart = 0.05;
 // Those of the others that explain it: their weight in units of spreads.
 constexpr double kExplains = 0.1;
 // A companion is there in so many of the episodes of those that it comes with.
-constexpr double kAlways = 0.9;
+constexpr double kAlways = 0.95;
 // A row that decides its own fit has no residual: nothing can be learned from it about errors.
 constexpr double kLeastFree = 0.01;
 
@@ -71,7 +71,10 @@ void CostFit::fold(std::size_t companion, const std::vector<std::size_t>& others
     with[i] = products_(companion, others[i]);
     for (std::size_t k = 0; k < others.size(); ++k) among(i, k) = products_(others[i], others[k]);
   }
-  const std::vector<double> each = times_vector(among.inverse(), with);
+  // Those that depend on each other are told apart, or not, afterwards: one comes with each of them.
+  constexpr double kSingular = 1e-6;
+  const std::vector<double> each =
+      among.dependency(kSingular) ? std::vector<double>(others.size(), 1) : times_vector(among.inverse(), with);
   const Group folded = groups_[companion];
   for (std::size_t i = 0; i < others.size(); ++i) {
     if (each[i] < kExplains) continue;
@@ -82,7 +85,43 @@ void CostFit::fold(std::size_t companion, const std::vector<std::size_t>& others
   }
 }
 
+// Those that never come without this one, if it hardly ever comes without one of them; else none.
+std::vector<std::size_t> CostFit::owners(std::size_t companion) const {
+  std::vector<std::size_t> owners;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (i != companion && share_with(companion, i) >= kAlways) owners.push_back(i);
+  }
+  double owned = 0;
+  for (const FitRow& row : rows_) {
+    const auto inside = [&](std::size_t group) { return activations(row, group) != 0; };
+    if (inside(companion) && std::any_of(owners.begin(), owners.end(), inside)) owned += row.count;
+  }
+  const std::size_t own = groups_[companion].regressor;
+  if (owned < kAlways * together_(own, own)) owners.clear();
+  return owners;
+}
+
+void CostFit::drop(std::size_t group) {
+  groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(group));
+  products_ = products_.without(group);
+}
+
+// Its own cost would be known from the few episodes in which it came alone, and from how costs fail to add up.
+void CostFit::fold_companions() {
+  for (std::size_t i = 0; i < groups_.size();) {
+    const std::vector<std::size_t> with = owners(i);
+    if (with.empty()) {
+      ++i;
+      continue;
+    }
+    fold(i, with);
+    drop(i);
+    i = 0;
+  }
+}
+
 void CostFit::group() {
+  fold_companions();
   while (const auto found = products_.dependency(kTellsApart)) {
     std::vector<std::size_t> members;
     for (std::size_t k = 0; k < found->row; ++k) {
@@ -105,8 +144,7 @@ void CostFit::group() {
       std::erase(members, dropped);
       fold(dropped, members);
     }
-    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(dropped));
-    products_ = products_.without(dropped);
+    drop(dropped);
   }
 }
 

@@ -44,9 +44,9 @@ class CostFit {
     bool tangled = false;  ///< others explain it, but none of them is there whenever it is: its cost says nothing
   };
 
-  /// Where the others explain 95% or more of a regressor, one of them has no cost of its own: that one which is there
-  /// whenever one of the others is. What it costs is in theirs, as it always comes with them (an interrupt vector with
-  /// each of its timers). There must be rows without activations.
+  /// What is there whenever one of some others is, and hardly ever without one of them, has no cost of its own: what it
+  /// costs is in theirs (that of an interrupt vector in those of its timers). Where the others still explain 95% or
+  /// more of a regressor, the same. There must be rows without activations.
   CostFit(std::vector<FitRow> rows, std::size_t regressors);
 
   /// A cost is that of one activation of the group's regressor, with its companions.
@@ -59,6 +59,9 @@ class CostFit {
  private:
   void add_products(const FitRow& row);
   void group();
+  void fold_companions();
+  [[nodiscard]] std::vector<std::size_t> owners(std::size_t companion) const;
+  void drop(std::size_t group);
   void fold(std::size_t companion, const std::vector<std::size_t>& others);
   [[nodiscard]] double share_with(std::size_t group, std::size_t other) const;
   [[nodiscard]] double activations(const FitRow& row, std::size_t group) const {

@@ -201,6 +201,13 @@ void describe(CLI::App& app, Options& options, Times& times) {
 
   json(measured(
       command("phases", "how long phases of fixed work take, and what each source costs them", Command::phases)));
+  CLI::App* phases = measured(
+      command("phases", "how long phases of fixed work take, and what each source costs them", Command::phases));
+  json(phases);
+  phases->add_option("--compare", options.compare_with, "another recording, of another policy, say: shown beside it")
+      ->check(not_empty())
+      ->excludes("--json")
+      ->type_name("FILE");
 
   json(command("reload", "the daemon reads its configuration again (root only)", Command::reload));
 

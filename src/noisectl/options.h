@@ -63,6 +63,7 @@ struct Options {
   std::string html;                    ///< report: the page to create; empty: none
   std::optional<DurationRange> range;  ///< histogram: who makes up these durations
   ExportFormat format = ExportFormat::perfetto;
+  std::string compare_with;                   ///< phases: another recording, shown beside it; empty: none
   bool compare = false;                       ///< ftq: with the ledger, in place of the series
   double speed = 1;                           ///< top of a recording: times as fast as it happened
   std::uint64_t grain_ns = 0;                 ///< of a daemon: have it run phases this long meanwhile; 0: its loop

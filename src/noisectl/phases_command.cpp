@@ -86,40 +86,72 @@ Error no_phases() {
                  "record with --grain 1ms, or start noised with --work 100000");
 }
 
-}  // namespace
+/// A recording that was played to its end.
+struct Analysed {
+  Player player;
+  PhasesVisitor visitor;
+  views::PhaseSetting setting;
+  Report report;
+  std::vector<views::CpuPhases> cpus;
+};
 
-Status run_phases(const Options& options) {
-  const auto measured = Measured::get(options);
-  if (!measured) return measured.error();
-  auto first = measured.value().play();
+Result<std::unique_ptr<Analysed>> analyse(const Measured& measured) {
+  auto first = measured.play();
   if (!first) return first.error();
-  const Description& description = first.value().playback().description();
-  const views::PhaseSetting setting = setting_of(description);
+  const Description description = first.value().playback().description();
   if (description.quantum_ns != 0) return no_phases();
   FirstPhases lengths(description.base.cpus.size());
   while (!lengths.enough() && first.value().step(&lengths)) {
   }
   if (!lengths.any()) {
-    Status whole = Measured::whole(first.value());
-    return whole ? Status(no_phases()) : whole;
+    const Status whole = Measured::whole(first.value());
+    return whole ? no_phases() : whole.error();
   }
-  auto second = measured.value().play();
+  auto second = measured.play();
   if (!second) return second.error();
-  Player& player = second.value();
-  PhasesVisitor visitor(player.playback(), lengths, setting.footprint_bytes.value_or(0));
-  play_all(player, &visitor);
-  const Report report = player.report();
-  std::vector<views::CpuPhases> cpus;
-  for (std::size_t i = 0; i < visitor.cpus().size(); ++i) {
-    visitor.cpus()[i]->finish();
-    cpus.push_back(
-        views::phases_of(player.playback().cpu_number(i), *visitor.cpus()[i], player.playback().sources(), report));
-    cpus.back().iterations = lengths.cpus()[i].iterations;
+  const views::PhaseSetting setting = setting_of(description);
+  PhasesVisitor visitor(second.value().playback(), lengths, setting.footprint_bytes.value_or(0));
+  auto result = std::make_unique<Analysed>(
+      Analysed{std::move(second).value(), std::move(visitor), setting, Report(), std::vector<views::CpuPhases>()});
+  play_all(result->player, &result->visitor);
+  result->report = result->player.report();
+  const Playback& playback = result->player.playback();
+  for (std::size_t i = 0; i < result->visitor.cpus().size(); ++i) {
+    PhaseAnalysis& cpu = *result->visitor.cpus()[i];
+    cpu.finish();
+    result->cpus.push_back(views::phases_of(playback.cpu_number(i), cpu, playback.sources(), result->report));
+    result->cpus.back().iterations = lengths.cpus()[i].iterations;
   }
+  return result;
+}
+
+}  // namespace
+
+Status run_phases(const Options& options) {
+  const auto measured = Measured::get(options);
+  if (!measured) return measured.error();
+  const auto analysed = analyse(measured.value());
+  if (!analysed) return analysed.error();
+  const Analysed& one = *analysed.value();
   Output output(stdout);
-  output.write(options.json ? views::to_json(cpus, setting, report) + "\n" : views::to_text(cpus, setting, report));
+  if (options.compare_with.empty()) {
+    output.write(options.json ? views::to_json(one.cpus, one.setting, one.report) + "\n"
+                              : views::to_text(one.cpus, one.setting, one.report));
+    if (Status done = output.finish(); !done) return done;
+    return Measured::whole(one.player);
+  }
+  Options second = options;
+  second.replay = options.compare_with;
+  const auto other = Measured::get(second);
+  if (!other) return other.error();
+  const auto compared = analyse(other.value());
+  if (!compared) return compared.error();
+  const Analysed& two = *compared.value();
+  output.write(views::compared_text({"this", one.cpus, one.setting, one.report},
+                                    {"compared", two.cpus, two.setting, two.report}));
   if (Status done = output.finish(); !done) return done;
-  return Measured::whole(player);
+  if (Status whole = Measured::whole(one.player); !whole) return whole;
+  return Measured::whole(two.player);
 }
 
 }  // namespace noised::client

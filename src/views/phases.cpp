@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "statistics/combinations.h"
+#include "views/format.h"
 #include "views/views.h"
 
 namespace noised::views {
@@ -83,6 +85,16 @@ std::string setting_text(const PhaseSetting& setting) {
   }
   if (!setting.policy.empty()) text += ", policy " + setting.policy;
   return text;
+}
+
+std::string names_text(const PhaseIndirect& cost) {
+  return printable(fmt::format("{}", fmt::join(cost.sources, " + ")));
+}
+
+std::string estimate_text(const std::optional<Estimate>& estimate) {
+  if (!estimate) return "-";
+  return fmt::format("{} ({} to {})", signed_duration(estimate->ns), signed_duration(estimate->low_ns),
+                     signed_duration(estimate->high_ns));
 }
 
 std::string no_cost_text(NoCost why) {

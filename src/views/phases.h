@@ -58,10 +58,24 @@ std::string to_text(const std::vector<CpuPhases>& cpus, const PhaseSetting& sett
 /// The same as one JSON object, schema "noised.phases/1".
 std::string to_json(const std::vector<CpuPhases>& cpus, const PhaseSetting& setting, const Report& report);
 
+/// One of two recordings.
+struct ComparedPhases {
+  std::string title;
+  const std::vector<CpuPhases>& cpus;
+  const PhaseSetting& setting;
+  const Report& report;
+};
+/// Two recordings, of two policies, footprints or kernels, beside each other: for people. CPUs by their place.
+std::string compared_text(const ComparedPhases& one, const ComparedPhases& two);
+
 /// "1.23 us", with its sign: a cost may be negative.
 std::string signed_duration(double ns);
 /// ", calibrated to 100 us, footprint 48 KiB, policy fifo": what is stated, in part or not at all.
 std::string setting_text(const PhaseSetting& setting);
+/// "kind:name + kind:name", fit for a terminal.
+std::string names_text(const PhaseIndirect& cost);
+/// "1.23 us (1.10 us to 1.36 us)"; "-" if there is none.
+std::string estimate_text(const std::optional<Estimate>& estimate);
 /// Why a source has no cost; empty if it has.
 std::string no_cost_text(NoCost why);
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Phases for people: the paper's table 2, its figure 3 in words, its table 3, and then what it could not tell.
-#include <cmath>
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "views/format.h"
 #include "views/phases.h"
@@ -85,37 +82,24 @@ std::string direct_text(const CpuPhases& cpu) {
   return "\ndirect cost: self times in phases; with those outside of phases they are the ledger's\n" + table.text();
 }
 
-std::string interval_text(const std::optional<Estimate>& estimate) {
-  if (!estimate) return "-";
-  return signed_duration(estimate->low_ns) + " to " + signed_duration(estimate->high_ns);
-}
-
-std::string cost_text(const std::optional<Estimate>& estimate) {
-  return estimate ? signed_duration(estimate->ns) : "-";
-}
-
 std::string indirect_text(const CpuPhases& cpu) {
   const PhaseEpisodes& episodes = cpu.analysis->episodes();
   Table table({{"source", Align::left},
                {"episodes", Align::right},
                {"direct", Align::right},
-               {"indirect", Align::right},
-               {"95% interval", Align::left},
-               {"in the detour", Align::right},
-               {"95% interval", Align::left},
-               {"after it", Align::right},
-               {"95% interval", Align::left}});
+               {"indirect (95% interval)", Align::left},
+               {"of it in the detour", Align::left},
+               {"after it", Align::left}});
   std::string silent;
   for (const PhaseIndirect& each : cpu.indirect) {
-    const std::string name = printable(fmt::format("{}", fmt::join(each.sources, " + ")));
+    const std::string name = names_text(each);
     const std::string why = no_cost_text(each.cost.why_not);
     if (!why.empty()) {
       silent += fmt::format("{} ({}): {}\n", name, each.cost.episodes, why);
       continue;
     }
     table.add({name, std::to_string(each.cost.episodes), each.direct_ns ? signed_duration(*each.direct_ns) : "-",
-               cost_text(each.cost.indirect), interval_text(each.cost.indirect), cost_text(each.cost.inside),
-               interval_text(each.cost.inside), cost_text(each.cost.after), interval_text(each.cost.after)});
+               estimate_text(each.cost.indirect), estimate_text(each.cost.inside), estimate_text(each.cost.after)});
   }
   const std::string head = fmt::format(
       "\nindirect cost of an activation: phases with it{} against {} quiet ones, less the direct cost, and less what "

@@ -79,6 +79,7 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(options({"fwq"}).command == Command::fwq);
   CHECK(options({"selfish"}).command == Command::selfish);
   CHECK(options({"latencytest"}).command == Command::latencytest);
+  CHECK(options({"phases", "--json"}).command == Command::phases);
   CHECK(options({"density", "--duration", "1s"}).command == Command::density);
   CHECK(options({"record", "-o", "f"}).grain_ns == 0);
   const client::Options phases =
