@@ -87,7 +87,7 @@ std::vector<FitTimes> times_of(const Rows& rows, Spread EpisodeSums::* part) {
 }
 
 // Student's quantile for so many episodes: Fisher's and Cornish's first term beside the normal one.
-Estimate estimate(const CostFit::Cost& cost, std::uint64_t episodes) {
+CostEstimate estimate(const CostFit::Cost& cost, std::uint64_t episodes) {
   const double quantile = 1.96 + 2.4 / static_cast<double>(episodes - 1);
   return {cost.ns, cost.ns - quantile * cost.error_ns, cost.ns + quantile * cost.error_ns};
 }

@@ -13,7 +13,7 @@
 namespace noised {
 
 /// Nanoseconds, with a 95% confidence interval.
-struct Estimate {
+struct CostEstimate {
   double ns = 0;
   double low_ns = 0;
   double high_ns = 0;
@@ -34,9 +34,9 @@ struct IndirectCost {
   std::uint64_t episodes = 0;     ///< with the first, as the next
   std::uint64_t activations = 0;
   NoCost why_not = NoCost::none;
-  std::optional<Estimate> indirect;  ///< of an activation: inside and after
-  std::optional<Estimate> inside;    ///< in the detour: entry, exit and refill up to the loop's next reading
-  std::optional<Estimate> after;     ///< behind it: work that is slower
+  std::optional<CostEstimate> indirect;  ///< of an activation: inside and after
+  std::optional<CostEstimate> inside;    ///< in the detour: entry, exit and refill up to the loop's next reading
+  std::optional<CostEstimate> after;     ///< behind it: work that is slower
 };
 
 struct IndirectCosts {

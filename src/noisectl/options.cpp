@@ -199,11 +199,10 @@ void describe(CLI::App& app, Options& options, Times& times) {
   series("selfish", "each detour, as selfish (netgauge) prints it", Command::selfish);
   series("latencytest", "interruptions over 1us, and what the scheduler did", Command::latencytest);
 
-  json(measured(
-      command("phases", "how long phases of fixed work take, and what each source costs them", Command::phases)));
   CLI::App* phases = measured(
       command("phases", "how long phases of fixed work take, and what each source costs them", Command::phases));
   json(phases);
+  describe_phases(phases, options, times);
   phases->add_option("--compare", options.compare_with, "another recording, of another policy, say: shown beside it")
       ->check(not_empty())
       ->excludes("--json")
@@ -295,6 +294,8 @@ Status check_socket(const std::string& path) {
 
 Status check_replay(const Options& options) {
   if (options.replay.empty()) return success();  // --replay "" does not parse
+  if (options.grain_ns != 0 && options.command == Command::phases)
+    return usage_error("--grain: the phases of a recording are as they were", "leave it out");
   switch (options.command) {
     case Command::record:
     case Command::reload:

@@ -17,7 +17,10 @@ namespace noised::client {
 namespace {
 
 /// What is stated of the phases of a recording.
-views::PhaseSetting setting_of(const Description& /*description*/) { return {}; }
+views::PhaseSetting setting_of(const Description& description) {
+  if (description.grain_ns == 0) return {};
+  return {description.grain_ns, description.footprint_bytes, description.policy};
+}
 
 /// How long and how much work a phase is: of each CPU's first ones the shortest, as what is longer was disturbed.
 class FirstPhases : public PlayerVisitor {
@@ -89,7 +92,7 @@ Error no_phases() {
 /// A recording that was played to its end.
 struct Analysed {
   Player player;
-  PhasesVisitor visitor;
+  std::unique_ptr<PhasesVisitor> visitor;
   views::PhaseSetting setting;
   Report report;
   std::vector<views::CpuPhases> cpus;
@@ -110,14 +113,15 @@ Result<std::unique_ptr<Analysed>> analyse(const Measured& measured) {
   auto second = measured.play();
   if (!second) return second.error();
   const views::PhaseSetting setting = setting_of(description);
-  PhasesVisitor visitor(second.value().playback(), lengths, setting.footprint_bytes.value_or(0));
+  auto visitor =
+      std::make_unique<PhasesVisitor>(second.value().playback(), lengths, setting.footprint_bytes.value_or(0));
   auto result = std::make_unique<Analysed>(
       Analysed{std::move(second).value(), std::move(visitor), setting, Report(), std::vector<views::CpuPhases>()});
-  play_all(result->player, &result->visitor);
+  play_all(result->player, result->visitor.get());
   result->report = result->player.report();
   const Playback& playback = result->player.playback();
-  for (std::size_t i = 0; i < result->visitor.cpus().size(); ++i) {
-    PhaseAnalysis& cpu = *result->visitor.cpus()[i];
+  for (std::size_t i = 0; i < result->visitor->cpus().size(); ++i) {
+    PhaseAnalysis& cpu = *result->visitor->cpus()[i];
     cpu.finish();
     result->cpus.push_back(views::phases_of(playback.cpu_number(i), cpu, playback.sources(), result->report));
     result->cpus.back().iterations = lengths.cpus()[i].iterations;

@@ -91,7 +91,7 @@ std::string names_text(const PhaseIndirect& cost) {
   return printable(fmt::format("{}", fmt::join(cost.sources, " + ")));
 }
 
-std::string estimate_text(const std::optional<Estimate>& estimate) {
+std::string estimate_text(const std::optional<CostEstimate>& estimate) {
   if (!estimate) return "-";
   return fmt::format("{} ({} to {})", signed_duration(estimate->ns), signed_duration(estimate->low_ns),
                      signed_duration(estimate->high_ns));

@@ -75,7 +75,7 @@ std::string setting_text(const PhaseSetting& setting);
 /// "kind:name + kind:name", fit for a terminal.
 std::string names_text(const PhaseIndirect& cost);
 /// "1.23 us (1.10 us to 1.36 us)"; "-" if there is none.
-std::string estimate_text(const std::optional<Estimate>& estimate);
+std::string estimate_text(const std::optional<CostEstimate>& estimate);
 /// Why a source has no cost; empty if it has.
 std::string no_cost_text(NoCost why);
 

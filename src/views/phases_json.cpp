@@ -19,7 +19,7 @@ Json nullable(const std::optional<Value>& value) {
 
 Json nullable_ns(const std::optional<double>& ns) { return ns ? rounded(*ns) : Json(nullptr); }
 
-Json estimate_json(const std::optional<Estimate>& estimate) {
+Json estimate_json(const std::optional<CostEstimate>& estimate) {
   if (!estimate) return nullptr;
   return Json{
       {"ns", rounded(estimate->ns)}, {"low_ns", rounded(estimate->low_ns)}, {"high_ns", rounded(estimate->high_ns)}};
