@@ -89,7 +89,7 @@ Error no_phases() {
 /// A recording that was played to its end.
 struct Analysed {
   Player player;
-  PhasesVisitor visitor;
+  std::unique_ptr<PhasesVisitor> visitor;
   views::PhaseSetting setting;
   Report report;
   std::vector<views::CpuPhases> cpus;
@@ -110,14 +110,15 @@ Result<std::unique_ptr<Analysed>> analyse(const Measured& measured) {
   auto second = measured.play();
   if (!second) return second.error();
   const views::PhaseSetting setting = setting_of(description);
-  PhasesVisitor visitor(second.value().playback(), lengths, setting.footprint_bytes.value_or(0));
+  auto visitor =
+      std::make_unique<PhasesVisitor>(second.value().playback(), lengths, setting.footprint_bytes.value_or(0));
   auto result = std::make_unique<Analysed>(
       Analysed{std::move(second).value(), std::move(visitor), setting, Report(), std::vector<views::CpuPhases>()});
-  play_all(result->player, &result->visitor);
+  play_all(result->player, result->visitor.get());
   result->report = result->player.report();
   const Playback& playback = result->player.playback();
-  for (std::size_t i = 0; i < result->visitor.cpus().size(); ++i) {
-    PhaseAnalysis& cpu = *result->visitor.cpus()[i];
+  for (std::size_t i = 0; i < result->visitor->cpus().size(); ++i) {
+    PhaseAnalysis& cpu = *result->visitor->cpus()[i];
     cpu.finish();
     result->cpus.push_back(views::phases_of(playback.cpu_number(i), cpu, playback.sources(), result->report));
     result->cpus.back().iterations = lengths.cpus()[i].iterations;
