@@ -19,7 +19,7 @@ struct Staying {
 
 class Assembly {
  public:
-  Assembly(const Collector& collected, const SourceTable& sources, const Report& report)
+  Assembly(const AdviceCollector& collected, const SourceTable& sources, const Report& report)
       : collected_(collected), sources_(sources) {
     for (const ReportCpu& cpu : report.cpus) observed_ns_ += static_cast<double>(cpu.observed_ns);
     for (const NoiseGroup& group : collected.groups()) {
@@ -92,7 +92,7 @@ class Assembly {
     return gain;
   }
 
-  const Collector& collected_;
+  const AdviceCollector& collected_;
   const SourceTable& sources_;
   double observed_ns_ = 0;
   Staying staying_;
@@ -122,7 +122,8 @@ bool before(const AdviceItem& a, const AdviceItem& b) {
 
 }  // namespace
 
-Advice advise(const Collector& collected, const SourceTable& sources, const Machine& machine, const Report& report) {
+Advice advise(const AdviceCollector& collected, const SourceTable& sources, const Machine& machine,
+              const Report& report) {
   const Assembly assembly(collected, sources, report);
   Advice advice;
   advice.live = machine.live;

@@ -68,6 +68,7 @@ struct Advice {
 };
 
 /// The advice out of what was collected; `report` is of the same detours.
-Advice advise(const Collector& collected, const SourceTable& sources, const Machine& machine, const Report& report);
+Advice advise(const AdviceCollector& collected, const SourceTable& sources, const Machine& machine,
+              const Report& report);
 
 }  // namespace noised

@@ -24,28 +24,28 @@ unsigned plans_of(const NoiseGroup& group) {
 
 }  // namespace
 
-Collector::Collector(const SourceTable& sources, const Machine& machine)
+AdviceCollector::AdviceCollector(const SourceTable& sources, const Machine& machine)
     : sources_(sources), machine_(machine), classifier_(sources) {}
 
-void Collector::close(Watched& cpu, std::uint64_t end_ns) {
+void AdviceCollector::close(Watched& cpu, std::uint64_t end_ns) {
   if (cpu.open) observed_.add_stretch(offset(cpu.since_ns), offset(end_ns));
   cpu.open = false;
 }
 
-void Collector::begins(std::size_t cpu, std::uint64_t first_ns) {
+void AdviceCollector::begins(std::size_t cpu, std::uint64_t first_ns) {
   if (cpu >= cpus_.size()) cpus_.resize(cpu + 1);
   if (start_ns_ == UINT64_MAX) start_ns_ = first_ns;
   close(cpus_[cpu], cpus_[cpu].until_ns);
   cpus_[cpu] = {true, first_ns, first_ns};
 }
 
-void Collector::gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
+void AdviceCollector::gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
   if (cpu >= cpus_.size()) return;
   close(cpus_[cpu], start_ns);
   cpus_[cpu] = {true, end_ns, end_ns};
 }
 
-std::size_t Collector::group_of(const Classifier::Entry& entry) {
+std::size_t AdviceCollector::group_of(const Classifier::Entry& entry) {
   std::string key(1, static_cast<char>(entry.rule));
   key.append(entry.object);
   if (const auto found = numbers_.find(key); found != numbers_.end()) return found->second;
@@ -63,14 +63,14 @@ std::size_t Collector::group_of(const Classifier::Entry& entry) {
   return groups_.size() - 1;
 }
 
-void Collector::relieve(Relief& relief, double ns, bool whole, std::uint64_t at_ns) {
+void AdviceCollector::relieve(Relief& relief, double ns, bool whole, std::uint64_t at_ns) {
   relief.ns += ns;
   if (whole) ++relief.detours;
   relief.longest_ns = std::max(relief.longest_ns, static_cast<std::uint64_t>(ns));
   relief.blocks.add(offset(at_ns), ns);
 }
 
-void Collector::add_parts(const Ledger& ledger, std::string_view details) {
+void AdviceCollector::add_parts(const Ledger& ledger, std::string_view details) {
   parts_.clear();
   const auto& entries = classifier_.classify(ledger, details);
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -95,7 +95,7 @@ void Collector::add_parts(const Ledger& ledger, std::string_view details) {
   }
 }
 
-void Collector::detour(std::size_t cpu, const Ledger& ledger, std::string_view details) {
+void AdviceCollector::detour(std::size_t cpu, const Ledger& ledger, std::string_view details) {
   const std::uint64_t at_ns = ledger.detour.start_ns;
   if (cpu < cpus_.size()) cpus_[cpu].until_ns = std::max(cpus_[cpu].until_ns, ledger.detour.end_ns);
   const std::uint64_t duration_ns = ledger.detour.end_ns - at_ns;
@@ -130,7 +130,7 @@ void Collector::detour(std::size_t cpu, const Ledger& ledger, std::string_view d
   }
 }
 
-void Collector::finish() {
+void AdviceCollector::finish() {
   for (Watched& cpu : cpus_) close(cpu, cpu.until_ns);
 }
 

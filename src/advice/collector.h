@@ -55,13 +55,13 @@ enum class Plan : std::uint8_t {
 };
 inline constexpr std::size_t kPlanCount = 4;
 
-class Collector {
+class AdviceCollector {
  public:
   static constexpr std::size_t kMostGroups = 4096;  ///< what is beyond has no remedy
   static constexpr std::size_t kMostSenders = 16;   ///< names kept of one group
 
   /// Both must outlive this.
-  Collector(const SourceTable& sources, const Machine& machine);
+  AdviceCollector(const SourceTable& sources, const Machine& machine);
 
   void begins(std::size_t cpu, std::uint64_t first_ns);
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns);

@@ -114,20 +114,20 @@ void read_live(const std::map<std::string, unsigned>& tasks, const std::string& 
 }
 
 template <typename T>
-Setting<T> no_setting(const Setting<std::string>& text, std::string_view path) {
+MachineSetting<T> no_setting(const MachineSetting<std::string>& text, std::string_view path) {
   return {std::nullopt, text.value ? fmt::format("/{} says '{}'", path, *text.value) : text.why};
 }
 
 }  // namespace
 
-Setting<std::string> Machine::text(std::string_view path) const {
+MachineSetting<std::string> Machine::text(std::string_view path) const {
   if (!live) return {std::nullopt, why};
   const auto found = files.find(path);
   if (found == files.end()) return {std::nullopt, fmt::format("this kernel has no /{}", path)};
   return {found->second, {}};
 }
 
-Setting<std::uint64_t> Machine::number(std::string_view path) const {
+MachineSetting<std::uint64_t> Machine::number(std::string_view path) const {
   const auto read = text(path);
   std::uint64_t value = 0;
   if (read.value) {
@@ -138,7 +138,7 @@ Setting<std::uint64_t> Machine::number(std::string_view path) const {
   return no_setting<std::uint64_t>(read, path);
 }
 
-Setting<std::vector<unsigned>> Machine::cpu_list(std::string_view path) const {
+MachineSetting<std::vector<unsigned>> Machine::cpu_list(std::string_view path) const {
   const auto read = text(path);
   if (read.value) {
     if (auto cpus = parse_cpu_file(*read.value)) return {std::move(cpus).value(), {}};
@@ -146,7 +146,7 @@ Setting<std::vector<unsigned>> Machine::cpu_list(std::string_view path) const {
   return no_setting<std::vector<unsigned>>(read, path);
 }
 
-Setting<std::vector<unsigned>> Machine::cpu_mask(std::string_view path) const {
+MachineSetting<std::vector<unsigned>> Machine::cpu_mask(std::string_view path) const {
   const auto read = text(path);
   if (!read.value || read.value->empty() ||
       read.value->find_first_not_of("0123456789abcdefABCDEF,") != std::string::npos)

@@ -15,7 +15,7 @@
 namespace noised {
 
 template <typename T>
-struct Setting {
+struct MachineSetting {
   std::optional<T> value;
   std::string why;  ///< where there is no value
 };
@@ -46,11 +46,11 @@ struct Machine {
   std::map<std::string, std::vector<IrqNow>, std::less<>> irqs;  ///< by action
   std::map<std::string, TaskNow, std::less<>> tasks;             ///< by name
 
-  [[nodiscard]] Setting<std::string> text(std::string_view path) const;
-  [[nodiscard]] Setting<std::uint64_t> number(std::string_view path) const;
+  [[nodiscard]] MachineSetting<std::string> text(std::string_view path) const;
+  [[nodiscard]] MachineSetting<std::uint64_t> number(std::string_view path) const;
   /// CPUs as the kernel lists them ("1-3"), or as a mask in hexadecimal words ("ff,0000000f").
-  [[nodiscard]] Setting<std::vector<unsigned>> cpu_list(std::string_view path) const;
-  [[nodiscard]] Setting<std::vector<unsigned>> cpu_mask(std::string_view path) const;
+  [[nodiscard]] MachineSetting<std::vector<unsigned>> cpu_list(std::string_view path) const;
+  [[nodiscard]] MachineSetting<std::vector<unsigned>> cpu_mask(std::string_view path) const;
   /// Whether the kernel was built with an option ("CONFIG_RCU_NOCB_CPU"); nothing where its configuration is not in
   /// /boot.
   [[nodiscard]] std::optional<bool> built_with(std::string_view option) const;

@@ -29,7 +29,7 @@ std::string others(const Machine& machine) {
 }
 
 template <typename T>
-RemedySetting judged(std::string setting, const Setting<T>& now, const std::function<bool(const T&)>& has) {
+RemedySetting judged(std::string setting, const MachineSetting<T>& now, const std::function<bool(const T&)>& has) {
   if (!now.value) return {std::move(setting), RemedyState::unknown, now.why};
   return {std::move(setting), has(*now.value) ? RemedyState::set : RemedyState::not_set, ""};
 }

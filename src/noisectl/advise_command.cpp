@@ -45,7 +45,7 @@ class AdviceVisitor : public PlayerVisitor {
     collector.detour(cpu, ledger, details);
   }
 
-  Collector collector;
+  AdviceCollector collector;
 };
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST_CASE("plans give back what a second reckoning of each detour says", "[advic
     SourceTable sources;
     const Machine machine = test::recorded_machine(seed % 2 == 0 ? "quiet" : "isolcpus=1-3 nohz_full=1-3");
     auto detours = random_detours(sources, seed);
-    Collector collector(sources, machine);
+    AdviceCollector collector(sources, machine);
     collector.begins(0, 500);
     for (DetourScene& each : detours) collector.detour(0, each.ledger, each.details);
     collector.finish();
@@ -122,7 +122,7 @@ TEST_CASE("everything measured is in one item, and the items add up", "[advice]"
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SourceTable sources;
     const Machine machine = test::recorded_machine();
-    Collector collector(sources, machine);
+    AdviceCollector collector(sources, machine);
     collector.begins(0, 500);
     std::uint64_t measured = 0;
     for (DetourScene& each : random_detours(sources, seed)) {
@@ -147,7 +147,7 @@ TEST_CASE("everything measured is in one item, and the items add up", "[advice]"
 TEST_CASE("a tick a second stays, and is not in the gain", "[advice]") {
   SourceTable sources;
   const Machine machine = test::recorded_machine();
-  Collector collector(sources, machine);
+  AdviceCollector collector(sources, machine);
   constexpr std::uint64_t kSecond = 1'000'000'000;
   collector.begins(0, 0);
   for (std::uint64_t tick = 0; tick < 1'000; ++tick) {
@@ -174,7 +174,7 @@ TEST_CASE("a tick a second stays, and is not in the gain", "[advice]") {
 TEST_CASE("what is set gives no gain, what cannot be set neither", "[advice]") {
   SourceTable sources;
   Machine machine = test::recorded_machine("nohz_full=1-3 isolcpus=1-3");
-  Collector collector(sources, machine);
+  AdviceCollector collector(sources, machine);
   collector.begins(0, 0);
   DetourScene detour(sources, 1'000);
   detour.add(Kind::vector, "local_timer", 0, 3'000).add(Kind::hrtimer, "tick_nohz_handler", 1, 5'000);
@@ -195,7 +195,7 @@ TEST_CASE("what is set gives no gain, what cannot be set neither", "[advice]") {
 TEST_CASE("time that was not observed is in no share", "[advice]") {
   SourceTable sources;
   const Machine machine = test::recorded_machine();
-  Collector collector(sources, machine);
+  AdviceCollector collector(sources, machine);
   collector.begins(0, 1'000'000'000);
   collector.gap(0, 1'200'000'000, 1'700'000'000);
   collector.gap(0, 2'000'000'000, 2'000'000'000);
@@ -222,7 +222,7 @@ TEST_CASE("advice of a recording adds up to its report, as JSON and as text", "[
     void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
       collector.detour(cpu, ledger, details);
     }
-    Collector collector;
+    AdviceCollector collector;
   } visitor(sources, machine);
   while (player.value().step(&visitor)) {
   }
