@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/parse.h"
+#include "probe/grain.h"
 
 namespace noised::client {
 namespace {
@@ -26,6 +27,8 @@ struct Times {
   std::string min;
   std::string size;
   std::string range;
+  std::string grain;
+  std::string footprint;
 };
 
 /// A whole number from 0 or 1 up. CLI11 wraps -1 around to the largest number of the type: it is above every limit.
@@ -37,6 +40,22 @@ CLI::Validator number_from(Number least) {
 
 CLI::Validator not_empty() {
   return CLI::Validator([](const std::string& path) { return std::string(path.empty() ? "it is empty" : ""); }, "");
+}
+
+/// What the daemon is to run while it is recorded.
+void describe_phases(CLI::App* sub, Options& options, Times& times) {
+  CLI::Option* grain =
+      sub->add_option("--grain", times.grain, "have the daemon run phases of fixed work this long meanwhile, 1us to 1s")
+          ->check(not_empty())
+          ->type_name("TIME");
+  sub->add_option("--footprint", times.footprint, "memory that they walk through: 0, L1, L2 or a size (0)")
+      ->check(not_empty())
+      ->needs(grain)
+      ->type_name("SIZE");
+  sub->add_option("--policy", options.policy, "their scheduling policy: other or fifo (the daemon's own)")
+      ->check(CLI::IsMember({"other", "fifo"}).description(""))
+      ->needs(grain)
+      ->type_name("POLICY");
 }
 
 void describe_report(CLI::App* report, Options& options, Times& times) {
@@ -125,6 +144,7 @@ void describe(CLI::App& app, Options& options, Times& times) {
       ->type_name("FILE");
   record->add_option("--duration", times.duration, "end after this time")->type_name("TIME");
   record->add_option("--size", times.size, "end when the file is as large, such as 100MiB")->type_name("SIZE");
+  describe_phases(record, options, times);
 
   const auto measured = [&](CLI::App* sub) {
     sub->add_option("--duration", times.duration, "of a daemon: measure so long (10s)")->type_name("TIME");
@@ -174,7 +194,21 @@ Status read_range(const std::string& text, Options& options) {
   return success();
 }
 
+Status read_phases(const Times& times, Options& options) {
+  if (times.grain.empty()) return success();
+  const auto grain = parse_grain(times.grain);
+  if (!grain) return usage_error("--grain: " + grain.error().what, grain.error().remedy);
+  if (grain.value() == 0) return usage_error("--grain: phases of no time do no work", "write such as 1ms");
+  options.grain_ns = grain.value();
+  if (times.footprint.empty()) return success();
+  const auto footprint = parse_footprint(times.footprint);
+  if (!footprint) return usage_error("--footprint: " + footprint.error().what, footprint.error().remedy);
+  options.footprint = footprint.value();
+  return success();
+}
+
 Status read_times(const Times& times, Options& options) {
+  if (Status read = read_phases(times, options); !read) return read;
   if (Status read = read_time("--min", times.min, options.min_ns); !read) return read;
   if (Status read = read_time("--interval", times.interval, options.interval_ns); !read) return read;
   if (options.interval_ns < kShortestInterval)

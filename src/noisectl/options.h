@@ -10,6 +10,7 @@
 
 #include <noised/result.h>
 
+#include "probe/footprint.h"
 #include "views/report_tables.h"
 
 namespace noised::client {
@@ -59,6 +60,9 @@ struct Options {
   ExportFormat format = ExportFormat::perfetto;
   bool compare = false;                       ///< ftq: with the ledger, in place of the series
   double speed = 1;                           ///< top of a recording: times as fast as it happened
+  std::uint64_t grain_ns = 0;                 ///< of a daemon: have it run phases this long meanwhile; 0: its loop
+  FootprintChoice footprint;                  ///< that these phases walk through
+  std::string policy;                         ///< theirs, "other" or "fifo"; empty: the daemon's
   std::uint64_t size_bytes = 0;               ///< record: end when the file is as large; 0: never
   std::optional<std::uint64_t> duration_ns;   ///< top, record: end after this time; selftest: spend it;
                                               ///< what needs a recording of a daemon: record so long

@@ -99,6 +99,14 @@ std::chrono::milliseconds longest_wait(const Options& options) {
   return kPatience + std::chrono::milliseconds{*options.duration_ns / 1'000'000};
 }
 
+std::string recording_path(const Options& options) {
+  if (options.grain_ns == 0) return "/v1/recording";
+  const FootprintChoice& footprint = options.footprint;
+  return fmt::format("/v1/recording?grain_ns={}&{}={}{}", options.grain_ns,
+                     footprint.cache_level == 0 ? "footprint_bytes" : "footprint", to_string(footprint),
+                     options.policy.empty() ? "" : "&policy=" + options.policy);
+}
+
 }  // namespace
 
 std::uint32_t BlockSplitter::word(std::string_view bytes) {
@@ -118,8 +126,8 @@ Status record_from_daemon(const Options& options, const RecordingCreator& create
   const StopSignals stop;
   RecordingWriter writer(options, std::move(file).value());
   BlockSplitter blocks;
-  const auto end =
-      client.value().stream_bytes("/v1/recording", longest_wait(options), stop.fd(), [&](std::string_view piece) {
+  const auto end = client.value().stream_bytes(
+      recording_path(options), longest_wait(options), stop.fd(), [&](std::string_view piece) {
         return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
       });
   const bool cut =

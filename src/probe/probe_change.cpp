@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -12,6 +13,9 @@
 
 namespace noised {
 namespace {
+
+constexpr int kChangeLimitMs = 20'000;
+constexpr useconds_t kLookUs = 1'000;
 
 Status set_policy(bool fifo, int priority) {
   int now = 0;
@@ -34,6 +38,18 @@ void Probe::change(const ProbeChange& to) {
   change_ = to;
   change_state_.store(ChangeState::working, std::memory_order_release);
   stop_.store(true);
+}
+
+Status Probe::wait_for_change() const {
+  for (int waited_ms = 0; waited_ms < kChangeLimitMs; ++waited_ms) {
+    const ChangeState state = change_state();
+    if (state == ChangeState::failed) return change_error_;
+    if (state == ChangeState::done || state == ChangeState::none) return success();
+    usleep(kLookUs);
+  }
+  return failure(
+      fmt::format("CPU {} did not find out within {} s how long its phases take", options_.cpu, kChangeLimitMs / 1000),
+      "something with a higher priority holds the CPU; try --policy fifo, or another CPU");
 }
 
 // All of it, or nothing.

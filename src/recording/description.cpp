@@ -186,6 +186,10 @@ std::string to_json(const Description& description) {
                           {"processor", description.processor},
                           {"quantum_ns", description.quantum_ns},
                           {"work", description.work},
+                          {"grain_ns", description.grain_ns},
+                          {"footprint_bytes", description.footprint_bytes},
+                          {"policy", description.policy},
+                          {"priority", description.priority},
                           {"base", counts_json(description.base)}});
 }
 
@@ -197,6 +201,10 @@ Result<Description> parse_description(std::string_view json) {
     fields.read("processor", description.processor);
     if (fields.optional("quantum_ns") != nullptr) fields.read("quantum_ns", description.quantum_ns);
     if (fields.optional("work") != nullptr) fields.read("work", description.work);
+    if (fields.optional("grain_ns") != nullptr) fields.read("grain_ns", description.grain_ns);
+    if (fields.optional("footprint_bytes") != nullptr) fields.read("footprint_bytes", description.footprint_bytes);
+    if (fields.optional("policy") != nullptr) fields.read("policy", description.policy);
+    if (fields.optional("priority") != nullptr) fields.read("priority", description.priority);
     fields.object("base", [&](const Fields& inner) { read_counts(inner, description.base); });
   });
 }

@@ -57,12 +57,16 @@ Result<Counts> parse_counts(std::string_view json);
 
 /// The first block of a recording.
 struct Description {
-  std::string start;             ///< of the daemon; RFC 3339, UTC
-  std::string boot_parameters;   ///< /proc/cmdline
-  std::string processor;         ///< as the processor calls itself
-  std::uint64_t quantum_ns = 0;  ///< of the samples of the loop's work; 0: none, as the next
-  std::uint64_t work = 0;        ///< iterations from one sample to the next
-  Counts base;                   ///< what had been counted when the recording began
+  std::string start;                  ///< of the daemon; RFC 3339, UTC
+  std::string boot_parameters;        ///< /proc/cmdline
+  std::string processor;              ///< as the processor calls itself
+  std::uint64_t quantum_ns = 0;       ///< of the samples of the loop's work; 0: none, as the next
+  std::uint64_t work = 0;             ///< iterations from one sample to the next
+  std::uint64_t grain_ns = 0;         ///< what a phase was calibrated to, in whose place no loop ran; 0: no phases
+  std::uint64_t footprint_bytes = 0;  ///< that each phase walked through; 0: none
+  std::string policy;                 ///< of the measuring threads: "other" or "fifo"; empty: not known
+  std::uint64_t priority = 0;         ///< theirs with fifo; 0: not known, or other
+  Counts base;                        ///< what had been counted when the recording began
 };
 
 std::string to_json(const Description& description);

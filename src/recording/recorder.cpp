@@ -33,6 +33,17 @@ void forget(Counts& counts) {
   for (ProgramView& program : counts.status.programs) program.missed = program.runs = program.run_ns = 0;
 }
 
+// Phases take the place of the loop, and of its samples.
+Description described(Description description, const PhaseRecording& phases) {
+  description.quantum_ns = 0;
+  description.work = 0;
+  description.grain_ns = phases.grain_ns;
+  description.footprint_bytes = phases.footprint_bytes;
+  description.policy = phases.policy;
+  description.priority = phases.priority;
+  return description;
+}
+
 }  // namespace
 
 Recorder::Recorder(const SourceTable& sources, StatusView settings, Description machine, std::size_t full_enough)
@@ -40,14 +51,28 @@ Recorder::Recorder(const SourceTable& sources, StatusView settings, Description 
   snapshot_.detail = SnapshotDetail::counts;
 }
 
-bool Recorder::open() {
+bool Recorder::open() { return take(State::asked); }
+bool Recorder::hold() { return take(State::held); }
+
+void Recorder::begin(std::optional<PhaseRecording> phases) {
+  phases_ = std::move(phases);
+  State was = State::held;
+  (void)state_.compare_exchange_strong(was, State::asked);
+}
+
+bool Recorder::is_held_or_recording() const {
+  const State state = state_.load(std::memory_order_acquire);
+  return state == State::held || state == State::asked || state == State::recording;
+}
+
+bool Recorder::take(State state) {
   if (state_.load(std::memory_order_acquire) != State::idle) return false;
   for (Slot& slot : slots_) {
     if (slot.bytes == nullptr) slot.bytes = std::make_unique<char[]>(kBlockBytes);
   }
   taken_.store(sealed_.load(std::memory_order_acquire), std::memory_order_release);  // what nobody took the last time
   has_reader_.store(true, std::memory_order_release);
-  state_.store(State::asked, std::memory_order_release);
+  state_.store(state, std::memory_order_release);
   return true;
 }
 
@@ -62,9 +87,10 @@ void Recorder::pop() { taken_.store(taken_.load(std::memory_order_relaxed) + 1, 
 
 void Recorder::close() {
   has_reader_.store(false, std::memory_order_release);
-  State was = State::asked;
-  if (state_.compare_exchange_strong(was, State::idle)) return;
-  if (was == State::recording) state_.compare_exchange_strong(was, State::closing);
+  // The pipeline may have it begin meanwhile.
+  for (State was = state_.load(); was == State::held || was == State::asked || was == State::recording;) {
+    if (state_.compare_exchange_weak(was, was == State::recording ? State::closing : State::idle)) return;
+  }
 }
 
 void Recorder::after_drain(Recordable& pipeline) {
@@ -76,7 +102,11 @@ void Recorder::after_drain(Recordable& pipeline) {
     case State::closing:
       pipeline.record_to(nullptr);
       writing_ = false;
+      phases_.reset();
       state_.store(State::idle, std::memory_order_release);
+      return;
+    case State::idle:
+      phases_.reset();  // of a recording that was closed before it began
       return;
     default:
       return;
@@ -108,7 +138,7 @@ bool Recorder::make_blocks(std::size_t description) {
 bool Recorder::describe(Recordable& pipeline) {
   pipeline.fill(snapshot_);
   cpus_ = snapshot_.cpus.size();
-  description_.base = counts_of(snapshot_, settings_);
+  description_.base = counts(snapshot_);
   description_.base.clock = read_clocks();
   // Nothing was measured yet: then the recording is of the whole run.
   const bool whole = std::all_of(snapshot_.cpus.begin(), snapshot_.cpus.end(),
@@ -118,7 +148,7 @@ bool Recorder::describe(Recordable& pipeline) {
   } else {
     description_.start = utc_now();
   }
-  const std::string text = to_json(description_);
+  const std::string text = to_json(phases_ ? described(description_, *phases_) : description_);
   if (!make_blocks(text.size()) || !begin_block()) return false;
   std::memcpy(slots_[sealed_.load(std::memory_order_relaxed) % kBlocks].bytes.get(), text.data(), text.size());
   seal(BlockKind::description, text.size());
@@ -243,11 +273,20 @@ void Recorder::sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t itera
   if (have_room()) writer_.sample(cpu, end_ns, iterations);
 }
 
+Counts Recorder::counts(const Snapshot& snapshot) const {
+  Counts counts = counts_of(snapshot, settings_);
+  if (!phases_) return counts;
+  std::vector<std::string>& unsupported = counts.status.unsupported;
+  unsupported.insert(unsupported.end(), phases_->remarks.begin(), phases_->remarks.end());
+  counts.status.policy = phases_->policy;
+  return counts;
+}
+
 // Not where it has no room in this block: it tells of what lies before it. A recording without one says so.
 void Recorder::write_checkpoint(const Snapshot& snapshot) {
-  Counts counts = counts_of(snapshot, settings_);
-  counts.clock = read_clocks();
-  const std::string text = to_json(counts);
+  Counts last = counts(snapshot);
+  last.clock = read_clocks();
+  const std::string text = to_json(last);
   if (text.size() + RecordWriter::kLongestRecord > block_bytes_) return;
   if (have_room(text.size())) writer_.checkpoint(text);
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,15 @@ namespace noised {
 
 /// The pipeline never waits for the reader. Where all blocks are full, what comes is counted but not kept, until there
 /// is room again: then a new part begins.
+/// What the description of one recording says of phases that run while it lasts.
+struct PhaseRecording {
+  std::uint64_t grain_ns = 0;
+  std::uint64_t footprint_bytes = 0;
+  std::string policy;
+  std::uint64_t priority = 0;
+  std::vector<std::string> remarks;  ///< for `unsupported`
+};
+
 class Recorder : public PipelineSink {
  public:
   /// 16 MiB, held once somebody has recorded; more where so many CPUs are watched that their counts need longer blocks.
@@ -38,6 +48,12 @@ class Recorder : public PipelineSink {
   };
   /// Reader: recording begins after the next drain; false if somebody records already.
   bool open();
+  /// Reader: the same, but recording begins only with begin(): something is prepared for it first.
+  bool hold();
+  /// Pipeline: what is held begins with the next after_drain(), with phases or without.
+  void begin(std::optional<PhaseRecording> phases);
+  /// Pipeline: true until its reader has closed it, or the daemon ends.
+  [[nodiscard]] bool is_held_or_recording() const;
   /// Reader: the oldest block that is full, or nothing now.
   [[nodiscard]] std::optional<Block> front() const;
   /// Reader: gives the block of front() back.
@@ -64,7 +80,7 @@ class Recorder : public PipelineSink {
   void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override;
 
  private:
-  enum class State : std::uint8_t { idle, asked, recording, closing, ended };
+  enum class State : std::uint8_t { idle, held, asked, recording, closing, ended };
   struct Slot {
     BlockKind kind = BlockKind::events;
     std::size_t size = 0;
@@ -77,6 +93,7 @@ class Recorder : public PipelineSink {
     std::uint64_t first_end_ns = 0;
   };
 
+  bool take(State state);
   void start(Recordable& pipeline);
   void give_away_old(Recordable& pipeline);
   bool wait_for_block();
@@ -90,10 +107,12 @@ class Recorder : public PipelineSink {
   void seal(BlockKind kind, std::size_t size);
   void write_sources();
   void write_checkpoint(const Snapshot& snapshot);
+  [[nodiscard]] Counts counts(const Snapshot& snapshot) const;
 
   const SourceTable& sources_;
   StatusView settings_;
   Description description_;
+  std::optional<PhaseRecording> phases_;  // of the recording that is going on
   std::size_t full_enough_;
   std::atomic<State> state_{State::idle};
   std::atomic<bool> has_reader_{false};

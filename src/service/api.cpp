@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "probe/grain.h"
 #include "service/recording_stream.h"
 #include "views/lost_line.h"
 #include "views/views.h"
@@ -97,9 +98,41 @@ StreamReply open_detours(const ApiContext& context, const HttpRequest& request) 
   return std::make_unique<DetourStream>(context, follow == "1", min_ns);
 }
 
-StreamReply open_recording(const ApiContext& context) {
-  if (!context.recorder.open()) return http_error(409, "somebody else is recording: wait until that has ended");
-  return std::make_unique<RecordingStream>(context.recorder);
+// What is wrong with the request, or what it wants the probes to run: phases only if there is a grain.
+Result<PhaseRequest> phase_request(const HttpRequest& request) {
+  PhaseRequest phases;
+  const auto grain = request.query("grain_ns");
+  const auto bytes = request.query("footprint_bytes");
+  const auto footprint = request.query("footprint");
+  const auto policy = request.query("policy");
+  if (!grain && (bytes || footprint || policy)) return failure("grain_ns: needed with footprint, and with policy");
+  if (!grain) return phases;
+  const auto time = parse_grain(*grain + "ns");
+  if (!time || time.value() == 0) return failure("grain_ns: 1000 to 1000000000 expected, not '" + *grain + "'");
+  phases.grain_ns = time.value();
+  if (bytes && footprint) return failure("footprint: in bytes or as a cache, not both");
+  const auto choice = parse_footprint(bytes ? *bytes : footprint.value_or("0"));
+  if (!choice) return choice.error();
+  phases.footprint = choice.value();
+  if (policy && *policy != "other" && *policy != "fifo")
+    return failure("policy: other or fifo expected, not '" + *policy + "'");
+  if (policy) phases.fifo = *policy == "fifo";
+  return phases;
+}
+
+// Held first, so that nobody else records what the probes do for this one.
+StreamReply open_recording(const ApiContext& context, const HttpRequest& request) {
+  const auto phases = phase_request(request);
+  if (!phases) return http_error(400, phases.error().line());
+  const bool change = phases.value().grain_ns != 0 || context.phases.active();
+  if (!(change ? context.recorder.hold() : context.recorder.open()))
+    return http_error(409, "somebody else is recording: wait until that has ended");
+  auto stream = std::make_unique<RecordingStream>(context.recorder);  // lets go of it where it is not returned
+  if (!change) return stream;
+  const auto changed = context.phases.ask(phases.value(), context.snapshots.asked_descriptor());
+  if (!changed) return http_error(503, "the probes do not answer: is a probed CPU offline, or held by something else?");
+  if (!*changed) return http_error(409, changed->error().line());
+  return stream;
 }
 
 HttpResponse reload(const ApiContext& context) {
@@ -128,7 +161,8 @@ std::vector<HttpRoute> make_routes(const ApiContext& context) {
                     })});
   routes.push_back(
       {"/v1/detours", StreamHandler([context](const HttpRequest& request) { return open_detours(context, request); })});
-  routes.push_back({"/v1/recording", StreamHandler([context](const HttpRequest&) { return open_recording(context); }),
+  routes.push_back({"/v1/recording",
+                    StreamHandler([context](const HttpRequest& request) { return open_recording(context, request); }),
                     "application/octet-stream"});
   routes.push_back({"/v1/reload", RootHandler{[context] { return reload(context); }}});
   return routes;

@@ -12,6 +12,7 @@
 #include "pipeline/snapshot.h"
 #include "recording/recorder.h"
 #include "service/http_server.h"
+#include "service/phase_exchange.h"
 #include "service/reload_exchange.h"
 
 namespace noised {
@@ -25,6 +26,7 @@ struct ApiContext {
   const StatusView& settings;  ///< the fields of a status that do not change
   ReloadExchange& reloads;
   Recorder& recorder;
+  PhaseExchange& phases;
 };
 
 std::vector<HttpRoute> make_routes(const ApiContext& context);

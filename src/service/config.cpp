@@ -93,17 +93,19 @@ Status apply_entry(Config& config, std::string_view section, const toml::key& ke
 Status check_samples(const Config& config) {
   if (config.quantum_ns != 0 && config.work != 0)
     return usage_error("quantum and work: the loop takes samples by time or by work", "leave one of them out");
-  const std::uint64_t run_ns = kDutyPeriodNs * config.duty_percent / 100;
-  if (config.duty_percent < 100 && config.quantum_ns > run_ns / 4)
-    return usage_error("quantum: too few fit between two rests", "give a shorter one, or a duty_cycle of 100%");
-  return success();
+  if (config.grain_ns != 0 && (config.quantum_ns != 0 || config.work != 0))
+    return usage_error("grain: phases take the place of the loop, and of its quantum or work", "leave one of them out");
+  if (Status fits = check_fits_duty_cycle("quantum", config.quantum_ns, config.duty_percent); !fits) return fits;
+  return check_fits_duty_cycle("grain", config.grain_ns, config.duty_percent);
 }
 
 // A contradiction stands where the setting does that is more likely to be changed.
 Status check_together(const Config& config, const toml::table& root, const std::string& file) {
   Status good = noised::check_together(config);
   if (good) return good;
-  const auto key = check_samples(config) ? root["service"]["housekeeping_cpus"] : root["probe"]["quantum"];
+  const auto key = check_samples(config)  ? root["service"]["housekeeping_cpus"]
+                   : config.grain_ns != 0 ? root["probe"]["grain"]
+                                          : root["probe"]["quantum"];
   return usage_error(place(file, key.node()->source()) + good.error().what, good.error().remedy);
 }
 
@@ -129,6 +131,13 @@ Result<Config> apply_sections(const toml::table& root, const std::string& file) 
 }
 
 }  // namespace
+
+Status check_fits_duty_cycle(const char* what, std::uint64_t ns, unsigned duty_percent) {
+  const std::uint64_t run_ns = kDutyPeriodNs * duty_percent / 100;
+  if (duty_percent == 100 || ns <= run_ns / 4) return success();
+  return usage_error(std::string(what) + ": too few fit between two rests",
+                     "give a shorter one, or a duty_cycle of 100%");
+}
 
 Status check_together(const Config& config) {
   if (Status good = check_samples(config); !good) return good;
@@ -156,6 +165,8 @@ std::string differences(const Config& one, const Config& other) {
       {one.duty_percent != other.duty_percent, "probe.duty_cycle"},
       {one.quantum_ns != other.quantum_ns, "probe.quantum"},
       {one.work != other.work, "probe.work"},
+      {one.grain_ns != other.grain_ns, "probe.grain"},
+      {one.footprint != other.footprint, "probe.footprint"},
       {one.buffer_bytes != other.buffer_bytes, "trace.buffer_size"},
       {one.drain_interval_ns != other.drain_interval_ns, "trace.drain_interval"},
       {one.socket != other.socket, "service.socket"},

@@ -9,6 +9,7 @@
 #include <noised/result.h>
 #include <noised/types.h>
 
+#include "probe/footprint.h"
 #include "service/log.h"
 
 namespace noised {
@@ -28,6 +29,8 @@ struct Config {
   unsigned duty_percent = 100;                     ///< [probe] share of the time in which the loop runs; 1 to 100
   std::uint64_t quantum_ns = 0;                    ///< [probe] of samples of the loop's work; 0: none
   std::uint64_t work = 0;                          ///< [probe] iterations from one sample to the next; 0: none
+  std::uint64_t grain_ns = 0;                      ///< [probe] phases of fixed work this long; 0: the loop
+  FootprintChoice footprint;                       ///< [probe] what phases touch
   std::uint64_t buffer_bytes = 2 << 20;            ///< [trace] ring buffer of each CPU; a power of two
   std::uint64_t drain_interval_ns = 25'000'000;    ///< [trace]
   std::string socket = "/run/noised/noised.sock";  ///< [service]
@@ -42,6 +45,9 @@ struct Config {
 
   bool operator==(const Config&) const = default;
 };
+
+/// Checks that samples of so many nanoseconds (`what`: the setting) fit between two rests; usage error otherwise.
+Status check_fits_duty_cycle(const char* what, std::uint64_t ns, unsigned duty_percent);
 
 /// What is wrong between settings that are good each; usage error.
 Status check_together(const Config& config);

@@ -237,9 +237,35 @@ Status Daemon::drop_privileges() {
   return success();
 }
 
+// What the probes run in place of their loop, if anything.
+Status Daemon::plan_phases() {
+  const Config& config = options_.config;
+  plan_ = {config.grain_ns, 0, config.policy == Policy::fifo, config.priority};
+  if (plan_.grain_ns == 0) return success();
+  const auto bytes = footprint_bytes(config.footprint, cpus_.probe);
+  if (!bytes) return bytes.error();
+  plan_.footprint_bytes = bytes.value();
+  return success();
+}
+
+// Before there is a pipeline, and a recording: it tells what came of it.
+Status Daemon::wait_for_phases() {
+  if (plan_.grain_ns == 0) return success();
+  notify_status("Finding out how much work a phase is");
+  for (const auto& probe : probes_) {
+    if (Status changed = probe->wait_for_change(); !changed) return changed;
+    for (std::string& remark : remarks_on(probe->fitted(), plan_, probe->cpu())) {
+      log_.warning("{}", remark);
+      run_.unsupported.push_back(std::move(remark));
+    }
+  }
+  return success();
+}
+
 Status Daemon::start_probes() {
   const Config& config = options_.config;
   if (config.policy == Policy::fifo) warn_of_throttling(log_);
+  if (Status planned = plan_phases(); !planned) return planned;
   for (std::size_t index = 0; index < cpus_.probe.size(); ++index) {
     const unsigned cpu = cpus_.probe[index];
     ProbeOptions options;
@@ -255,12 +281,15 @@ Status Daemon::start_probes() {
     options.fifo = config.policy == Policy::fifo;
     options.priority = config.priority;
     options.inherits = true;
+    options.phases = phase_options(plan_, clock_);
+    options.ring_capacity = ring_capacity(plan_);
     auto probe = Probe::create(options, tracer_->state(cpu), std::move(smi_counters_[index]));
     if (!probe) return probe.error();
     probes_.push_back(std::move(probe).value());
   }
   away_.assign(probes_.size(), false);
   if (Status set = set_priority(0); !set) return set;
+  if (Status fit = wait_for_phases(); !fit) return fit;
   start_pipeline();
   for (auto& probe : probes_) {
     if (Status begun = probe->begin(); !begun) return begun;
@@ -282,9 +311,14 @@ void Daemon::start_pipeline() {
   describe_machine(machine);
   machine.quantum_ns = config.quantum_ns;
   machine.work = config.work;
+  machine.grain_ns = plan_.grain_ns;
+  machine.footprint_bytes = plan_.footprint_bytes;
+  machine.policy = settings_.policy;
+  machine.priority = plan_.fifo ? static_cast<std::uint64_t>(plan_.priority) : 0;
   StatusView settings = settings_;
   settings.unsupported = run_.unsupported;
   recorder_ = std::make_unique<Recorder>(sources_, std::move(settings), std::move(machine));
+  phase_runs_ = std::make_unique<PhaseRuns>(probes_, *recorder_, phases_, clock_, log_, config, plan_);
   if (!recording_writer_) return;
   // Before anything is measured: all of it is recorded, and nobody else can record.
   (void)recorder_->open();
@@ -295,8 +329,8 @@ void Daemon::start_pipeline() {
 
 Status Daemon::start_server() {
   web_ = std::make_unique<Web>(pipeline_->snapshots(), sources_, run_, options_.config.series_cap);
-  std::vector<HttpRoute> routes =
-      make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_, reloads_, *recorder_});
+  std::vector<HttpRoute> routes = make_routes(
+      {pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_, reloads_, *recorder_, phases_});
   std::vector<HttpRoute> pages = web_->routes();
   routes.insert(routes.end(), pages.begin(), pages.end());
   std::vector<HttpListener> listeners = {{socket_->descriptor(), std::move(routes)}};

@@ -18,6 +18,9 @@
 #include "service/http_server.h"
 #include "service/log.h"
 #include "service/options.h"
+#include "service/phase_exchange.h"
+#include "service/phase_plan.h"
+#include "service/phase_runs.h"
 #include "service/reload_exchange.h"
 #include "service/ticker.h"
 #include "service/unix_socket.h"
@@ -51,6 +54,8 @@ class Daemon {
   Status start_steal_clock();
   Status drop_privileges();
   Status start_probes();
+  Status plan_phases();
+  Status wait_for_phases();
   void start_pipeline();
   Status start_server();
   ReloadOutcome reload(Ticker& ticker);
@@ -77,12 +82,15 @@ class Daemon {
   std::vector<SmiCounter> smi_counters_;        // of the probed CPUs, until their probes take them
   std::vector<bool> away_;                      // by probe: its thread was not on its CPU at the last look
   std::vector<std::unique_ptr<Probe>> probes_;  // before the tracer goes: their state is in its maps
+  PhasePlan plan_;                              // of the phases that run from the start, if any
   std::unique_ptr<Pipeline> pipeline_;
   std::optional<BlockWriter> recording_writer_;  // until the recording begins
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<RecordingFile> recording_;
   std::unique_ptr<Web> web_;
   ReloadExchange reloads_;
+  PhaseExchange phases_;
+  std::unique_ptr<PhaseRuns> phase_runs_;
   std::unique_ptr<HttpServer> server_;
 };
 

@@ -37,6 +37,7 @@ Status Daemon::run() {
     if (tick.value() == Tick::reload) (void)reload(ticker.value());
     if (reloads_.wanted()) reloads_.answer(reload(ticker.value()));
     pipeline_->drain();
+    phase_runs_->step();
     recorder_->after_drain(*pipeline_);
     server_->wake();  // one atomic load unless somebody follows detours
     tell_of_absence();
@@ -45,6 +46,7 @@ Status Daemon::run() {
   notify_stopping();
   pipeline_->snapshots().close();
   reloads_.close();
+  phases_.close();
   return success();
 }
 

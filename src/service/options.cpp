@@ -36,6 +36,8 @@ constexpr std::array kOverrides = {
     Override{"--quantum", "probe", "quantum", "TIME",
              "count the loop's work in quanta of this time, such as 1ms (FTQ)"},
     Override{"--work", "probe", "work", "N", "take the time of each N iterations of the loop (FWQ)"},
+    Override{"--grain", "probe", "grain", "TIME", "run phases of fixed work this long, such as 1ms (noisectl phases)"},
+    Override{"--footprint", "probe", "footprint", "0|L1|L2|SIZE", "memory that phases walk through, such as L1"},
     Override{"--socket", "service", "socket", "PATH", "Unix socket that noisectl talks to"},
     Override{"--web.listen-address", "service", "listen", "HOST:PORT",
              "where Prometheus scrapes, such as 127.0.0.1:10077; \"\": nowhere"},

@@ -12,6 +12,7 @@
 #include "base/parse.h"
 #include "base/quote.h"
 #include "probe/detour_loop.h"
+#include "probe/grain.h"
 #include "service/tcp_socket.h"
 #include "service/unix_socket.h"
 
@@ -99,6 +100,20 @@ Status set_work(Config& config, const std::string& value) {
   return success();
 }
 
+Status set_grain(Config& config, const std::string& value) {
+  const auto time = parse_grain(value);
+  if (!time) return time.error();
+  config.grain_ns = time.value();
+  return success();
+}
+
+Status set_footprint(Config& config, const std::string& value) {
+  const auto footprint = parse_footprint(value);
+  if (!footprint) return footprint.error();
+  config.footprint = footprint.value();
+  return success();
+}
+
 Status set_buffer_size(Config& config, const std::string& value) {
   const auto size = parse_size(value);
   if (!size) return size.error();
@@ -180,6 +195,8 @@ constexpr std::array kSettings = {
     Setting{"probe", "duty_cycle", false, set_duty_cycle},
     Setting{"probe", "quantum", false, set_quantum},
     Setting{"probe", "work", true, set_work},
+    Setting{"probe", "grain", false, set_grain},
+    Setting{"probe", "footprint", false, set_footprint},
     Setting{"trace", "buffer_size", false, set_buffer_size},
     Setting{"trace", "drain_interval", false, set_drain_interval},
     Setting{"service", "socket", false, set_socket},

@@ -58,6 +58,10 @@ TEST_CASE("every key is read") {
   CHECK(config.duty_percent == 25);
   CHECK(config.quantum_ns == 1'000'000);
   CHECK(parse_config("[probe]\nwork = 10000\n", "f.conf").value().work == 12'288);  // whole batches
+  const Config phases = parse_config("[probe]\ngrain = '1us'\nfootprint = '65'\n", "f.conf").value();
+  CHECK(phases.grain_ns == 1'000);
+  CHECK(phases.footprint == FootprintChoice{0, 128});  // whole lines
+  CHECK(parse_config("[probe]\nfootprint = 'L2'\n", "f.conf").value().footprint == FootprintChoice{2, 0});
   CHECK(config.buffer_bytes == 65536);
   CHECK(config.drain_interval_ns == 1'000'000'000);
   CHECK(config.socket == "/tmp/s");
@@ -82,7 +86,7 @@ TEST_CASE("an unknown name is refused with its line") {
         "f.conf:2: unknown section 'prob': the sections are probe, trace, service, log, categories");
   CHECK(refusal("[probe]\n\ntreshold = '1us'\n") ==
         "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, threshold, policy, priority, duty_cycle, "
-        "quantum, work");
+        "quantum, work, grain, footprint");
   CHECK(refusal("cpus = '1'\n") ==
         "f.conf:1: outside every section: key 'cpus': the sections are probe, trace, service, log, categories");
   CHECK(refusal("\nprobe = 1\n") == "f.conf:2: 'probe' is not a section: write [probe] on a line of its own");
@@ -122,6 +126,16 @@ TEST_CASE("a value out of its range is refused with its line") {
       {"[probe]\nwork = 9999", "f.conf:2: work '9999' is not between 10000 and 1000000000"},
       {"[probe]\nwork = -1", "f.conf:2: work '-1' is not"},
       {"[probe]\nquantum = '1ms'\nwork = 10000", "f.conf:2: quantum and work: the loop takes samples by time or by"},
+      {"[probe]\ngrain = '999ns'", "f.conf:2: grain '999ns' is not between 1us and 1s: write such as 1ms"},
+      {"[probe]\ngrain = '1001ms'", "f.conf:2: grain '1001ms' is not"},
+      {"[probe]\ngrain = '1'", "f.conf:2: time '1' has no unit"},
+      {"[probe]\ngrain = '1ms'\nwork = 10000", "f.conf:2: grain: phases take the place of the loop, and of its"},
+      {"[probe]\nquantum = '1ms'\ngrain = '1ms'", "f.conf:3: grain: phases take the place of the loop"},
+      {"[probe]\nduty_cycle = '25%'\ngrain = '10ms'", "f.conf:3: grain: too few fit between two rests"},
+      {"[probe]\nfootprint = 'L3'", "f.conf:2: footprint 'L3' is not 0, L1, L2 or a size from 64 to 1GiB: write"},
+      {"[probe]\nfootprint = '63'", "f.conf:2: footprint '63' is not"},
+      {"[probe]\nfootprint = '2GiB'", "f.conf:2: footprint '2GiB' is not"},
+      {"[probe]\nfootprint = 0", "f.conf:2: footprint has the wrong type"},
       {"[probe]\nduty_cycle = 25", "f.conf:2: duty_cycle has the wrong type"},
       {"[trace]\nbuffer_size = '32KiB'", "f.conf:2: buffer_size '32KiB' is not a power of two between"},
       {"[trace]\nbuffer_size = '2GiB'", "f.conf:2: buffer_size '2GiB' is not"},
@@ -162,6 +176,8 @@ TEST_CASE("every key that differs is named") {
                                                     {"probe.duty_cycle", "'7%'"},
                                                     {"probe.quantum", "'7ms'"},
                                                     {"probe.work", "70000"},
+                                                    {"probe.grain", "'7ms'"},
+                                                    {"probe.footprint", "'7KiB'"},
                                                     {"trace.buffer_size", "'8MiB'"},
                                                     {"trace.drain_interval", "'7ms'"},
                                                     {"service.socket", "'/7'"},
