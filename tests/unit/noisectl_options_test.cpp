@@ -80,6 +80,12 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(options({"selfish"}).command == Command::selfish);
   CHECK(options({"latencytest"}).command == Command::latencytest);
   CHECK(options({"density", "--duration", "1s"}).command == Command::density);
+  CHECK(options({"record", "-o", "f"}).grain_ns == 0);
+  const client::Options phases =
+      options({"record", "-o", "f", "--grain", "1ms", "--footprint", "L1", "--policy", "fifo"});
+  CHECK(phases.grain_ns == 1'000'000);
+  CHECK(phases.footprint == FootprintChoice{1, 0});
+  CHECK(phases.policy == "fifo");
 }
 
 TEST_CASE("help and version are answers, not errors", "[noisectl]") {
@@ -118,6 +124,12 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"top", "--duration", "soon"}, "--duration: "},
                         {{"histogram", "--range", "100us"}, "--range 100us"},
                         {{"histogram", "--range", "2us-1us"}, "--range 2us-1us"},
+                        {{"record", "-o", "f", "--grain", "999ns"}, "--grain: "},
+                        {{"record", "-o", "f", "--grain", "0"}, "--grain: "},
+                        {{"record", "-o", "f", "--grain", "1ms", "--footprint", "L3"}, "--footprint: "},
+                        {{"record", "-o", "f", "--footprint", "L1"}, "--footprint"},
+                        {{"record", "-o", "f", "--policy", "fifo"}, "--policy"},
+                        {{"record", "-o", "f", "--grain", "1ms", "--policy", "rr"}, "--policy"},
                         {{"export", "-o", "out"}, "--format"},
                         {{"export", "--format", "pdf", "-o", "out"}, "--format"},
                         {{"export", "--format", "csv"}, "--output"},

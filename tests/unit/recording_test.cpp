@@ -140,6 +140,52 @@ TEST_CASE("one reader at a time records, and another can when it has gone", "[re
   CHECK(recorder.front()->kind == BlockKind::description);
 }
 
+TEST_CASE("a recording that is held begins when what it is of runs, and says of what", "[recording]") {
+  RecordedRun run;
+  Recorder recorder(run.sources, run.status, run.description, kSmallBlock);
+  const auto begun = [&] {
+    run.drain(&recorder, 1);
+    const auto block = recorder.front();
+    return block ? std::optional(parse_description(block->bytes).value()) : std::nullopt;
+  };
+  CHECK_FALSE(recorder.is_held_or_recording());
+  REQUIRE(recorder.hold());
+  CHECK(recorder.is_held_or_recording());
+  CHECK_FALSE(recorder.hold());
+  CHECK_FALSE(recorder.open());
+  CHECK_FALSE(begun());
+  recorder.begin(PhaseRecording{1'000, 64, "fifo", 7, {"something"}});
+  const auto phases = begun();
+  REQUIRE(phases);
+  CHECK(phases->grain_ns == 1'000);
+  CHECK(phases->footprint_bytes == 64);
+  CHECK(phases->policy == "fifo");
+  CHECK(phases->priority == 7);
+  CHECK(phases->quantum_ns + phases->work == 0);
+  CHECK(phases->base.status.policy == "fifo");
+  CHECK(phases->base.status.unsupported.back() == "something");
+  CHECK(recorder.is_held_or_recording());
+  recorder.close();
+  CHECK_FALSE(recorder.is_held_or_recording());
+  run.drain(&recorder, 1);
+
+  // The next is of the loop again, whether it was held or not, and after one that was closed before it began.
+  REQUIRE(recorder.hold());
+  recorder.begin(std::nullopt);
+  CHECK(begun().value().grain_ns == 0);
+  recorder.close();
+  run.drain(&recorder, 1);
+  REQUIRE(recorder.hold());
+  recorder.begin(PhaseRecording{1'000, 64, "fifo", 7, {}});
+  recorder.close();
+  run.drain(&recorder, 1);
+  REQUIRE(recorder.open());
+  const auto loop = begun();
+  REQUIRE(loop);
+  CHECK(loop->grain_ns == 0);
+  CHECK(loop->quantum_ns == run.description.quantum_ns);
+}
+
 TEST_CASE("blocks come out of a stream whatever its pieces", "[recording]") {
   std::string stream;
   const auto append = [&](std::uint32_t kind, const std::string& bytes) {

@@ -73,6 +73,8 @@ TEST_CASE("a flag overrides its key") {
   CHECK(options.value().btf == "/boot/btf");
   CHECK(options.value().duration_ns == 1'500'000'000);
   CHECK(options.value().report == ReportFormat::json);
+  CHECK(line.parse({"--grain", "1ms", "--footprint", "L1"}).value().config.grain_ns == 1'000'000);
+  CHECK_FALSE(line.parse({"--grain", "1ms", "--work", "10000"}));
   CHECK(line.parse({"--threshold", "3us"}).value().config.threshold_ns == 3000);
   CHECK(line.parse({"--duration", "1s", "--report", "text"}).value().report == ReportFormat::text);
 }
