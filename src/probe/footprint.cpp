@@ -6,9 +6,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <new>
 #include <random>
 #include <utility>
@@ -103,10 +100,7 @@ Result<Footprint> Footprint::create(std::uint64_t bytes) {
   if (memory == nullptr) return failure(fmt::format("footprint: no memory for {} bytes", bytes), "give a smaller one");
   const std::span<CacheLine> lines(static_cast<CacheLine*>(memory), bytes / kLine);
   footprint.lines_.reset(lines.data());
-  if (::mlock(memory, size) != 0) {
-    return failure(fmt::format("footprint: mlock of {} bytes: {}", size, std::strerror(errno)),
-                   "raise RLIMIT_MEMLOCK (LimitMEMLOCK=infinity, ulimit -l), or give a smaller one");
-  }
+  footprint.locked_ = ::mlock(memory, size) == 0;
   for (CacheLine& line : lines) ::new (&line) CacheLine;
   link_lines(lines);
   return footprint;

@@ -41,22 +41,26 @@ struct alignas(64) CacheLine {
 /// prefetcher knows what comes next, and each load waits for the one before.
 void link_lines(std::span<CacheLine> lines);
 
-/// The lines, locked in memory; given back to the heap, which keeps them (service/low_noise.h).
+/// The lines, in memory and, where the limit allows it, locked there; given back to the heap, which keeps them
+/// (service/low_noise.h).
 class Footprint {
  public:
   Footprint() = default;
-  /// To be called on the CPU that walks through it, so that the memory is near; fails where memory, or the limit of
-  /// locked memory, does not suffice. 0 bytes: nothing is touched.
+  /// To be called on the CPU that walks through it, so that the memory is near; fails where there is not so much. 0
+  /// bytes: nothing is touched.
   static Result<Footprint> create(std::uint64_t bytes);
 
   /// A line of the cycle; null if nothing is touched.
   [[nodiscard]] const CacheLine* lines() const { return lines_.get(); }
+  /// False where RLIMIT_MEMLOCK did not allow it: a page of it may be swapped out, and come back by a page fault.
+  [[nodiscard]] bool is_locked() const { return locked_; }
 
  private:
   struct Free {
     void operator()(CacheLine* lines) const { std::free(lines); }
   };
   std::unique_ptr<CacheLine, Free> lines_;
+  bool locked_ = true;
 };
 
 }  // namespace noised

@@ -21,6 +21,7 @@ struct PhaseOptions {
 struct FittedPhases {
   std::uint64_t iterations = 1;  ///< of a phase
   double deviation = 1;          ///< PhaseCalibration::deviation()
+  bool locked = true;            ///< Footprint::is_locked()
   double detours = 0;            ///< gaps above the threshold, for each iteration
 };
 

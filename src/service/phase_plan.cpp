@@ -47,6 +47,12 @@ std::vector<std::string> remarks_on(const FittedPhases& fitted, const PhasePlan&
                     "take longer than the threshold: give a larger --threshold, or a smaller --footprint",
                     cpu, fitted.detours * 100));
   }
+  if (!fitted.locked) {
+    remarks.push_back(
+        fmt::format("memory of phases locked on CPU {}: RLIMIT_MEMLOCK does not allow it (LimitMEMLOCK=infinity, "
+                    "ulimit -l); where it is swapped out, page faults show",
+                    cpu));
+  }
   return remarks;
 }
 

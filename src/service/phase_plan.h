@@ -26,8 +26,8 @@ PhaseOptions phase_options(const PhasePlan& plan, const ClockMap& clock);
 /// 6 MiB; never less than the ring has for detours.
 std::size_t ring_capacity(const PhasePlan& plan);
 
-/// What is to be said of the phases that a probe found: that they are not as long as they should be, or that waiting
-/// for memory is taken for detours. Mostly nothing.
+/// What is to be said of the phases that a probe found: that they are not as long as they should be, that waiting for
+/// memory is taken for detours, or that their memory is not locked. Mostly nothing.
 std::vector<std::string> remarks_on(const FittedPhases& fitted, const PhasePlan& plan, unsigned cpu);
 
 }  // namespace noised

@@ -2,12 +2,16 @@
 // One step each drain, so that the pipeline never waits for a probe.
 #include "service/phase_runs.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 
 namespace noised {
 namespace {
+
+// In all: who may ask must not be able to have the daemon killed for its memory (MemoryMax in its unit).
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30U;
 
 bool is_busy(const Probe& probe) {
   const ChangeState state = probe.change_state();
@@ -61,6 +65,11 @@ Result<PhasePlan> PhaseRuns::plan(const PhaseRequest& request) const {
   const auto bytes = footprint_bytes(request.footprint, cpus);
   if (!bytes) return bytes.error();
   plan.footprint_bytes = bytes.value();
+  if (bytes.value() * cpus.size() > kMostBytes) {
+    return failure(
+        fmt::format("footprint: {} CPUs with {} bytes each need more than 1 GiB", cpus.size(), bytes.value()),
+        "give a smaller one, or start the daemon with it");
+  }
   if (Status allowed = check_policy(plan); !allowed) return allowed.error();
   return plan;
 }

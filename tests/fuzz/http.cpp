@@ -43,10 +43,11 @@ class Measured {
     }
     feed_.commit();
     reloads_.close();  // there is nothing to reload: who asks is told so at once
+    phases_.close();   // and no probe that could run phases
   }
   [[nodiscard]] std::vector<HttpRoute> pages() { return web_.routes(); }
   [[nodiscard]] std::vector<HttpRoute> all_routes() {
-    std::vector<HttpRoute> routes = make_routes({snapshots_, feed_, sources_, run_, settings_, reloads_, recorder_});
+    std::vector<HttpRoute> routes = make_routes({snapshots_, feed_, sources_, run_, settings_, reloads_, recorder_, phases_});
     for (HttpRoute& page : pages()) routes.push_back(std::move(page));
     return routes;
   }
@@ -72,6 +73,7 @@ class Measured {
   DetourFeed feed_;
   SnapshotExchange snapshots_;
   ReloadExchange reloads_;
+  PhaseExchange phases_;
   RunDescription run_{"node", "6.1", "2026-01-01T00:00:00Z", {}};
   StatusView settings_;
   Recorder recorder_{sources_, settings_, {}};

@@ -184,7 +184,7 @@ TEST_CASE("phases: a running daemon does them while they are recorded, and its l
   check_phases(phases);
   CHECK(phases.description.grain_ns == 100'000);
   CHECK(phases.description.footprint_bytes > 1'024);
-  CHECK(phases.phases.series == 0);  // it began before the recording did
+  CHECK(phases.phases.series <= 1);  // where it began before the recording did, its begin is not there
 
   // At once: the loop is back before anything is recorded of it.
   REQUIRE(record("loop", {}).exit_code == 0);

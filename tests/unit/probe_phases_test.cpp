@@ -141,7 +141,7 @@ TEST_CASE("a footprint is as large as it is told, or as a part of the cache", "[
   for (const char* const text : {"0", "64", "24576", "L1", "L2"}) {
     CHECK(to_string(parse_footprint(text).value()) == text);
   }
-  for (const char* const text : {"", "1", "63", "1025MiB", "L0", "L3", "l1", "L", "64B", "-64"}) {
+  for (const char* const text : {"", "1", "63", "1025MiB", "L0", "L3", "l1", "L", "64KB", "-64"}) {
     INFO(text);
     CHECK_FALSE(parse_footprint(text));
   }
