@@ -95,15 +95,18 @@ void link_lines(std::span<CacheLine> lines) {
 Result<Footprint> Footprint::create(std::uint64_t bytes) {
   Footprint footprint;
   if (bytes == 0) return footprint;
-  const std::size_t size = (bytes + kPage - 1) / kPage * kPage;
-  void* const memory = std::aligned_alloc(kPage, size);
-  if (memory == nullptr) return failure(fmt::format("footprint: no memory for {} bytes", bytes), "give a smaller one");
-  const std::span<CacheLine> lines(static_cast<CacheLine*>(memory), bytes / kLine);
-  footprint.lines_.reset(lines.data());
-  footprint.locked_ = ::mlock(memory, size) == 0;
+  footprint.count_ = bytes / kLine;
+  footprint.lines_.reset(static_cast<CacheLine*>(std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage)));
+  if (footprint.lines_ != nullptr) return footprint;
+  return failure(fmt::format("footprint: no memory for {} bytes", bytes), "give a smaller one");
+}
+
+void Footprint::link() {
+  if (lines_ == nullptr) return;
+  const std::span<CacheLine> lines(lines_.get(), count_);
+  locked_ = ::mlock(lines.data(), lines.size_bytes()) == 0;
   for (CacheLine& line : lines) ::new (&line) CacheLine;
   link_lines(lines);
-  return footprint;
 }
 
 }  // namespace noised

@@ -46,9 +46,10 @@ void link_lines(std::span<CacheLine> lines);
 class Footprint {
  public:
   Footprint() = default;
-  /// To be called on the CPU that walks through it, so that the memory is near; fails where there is not so much. 0
-  /// bytes: nothing is touched.
+  /// Reserves it; fails where there is not so much memory. 0 bytes: nothing will be touched.
   static Result<Footprint> create(std::uint64_t bytes);
+  /// Makes the cycle; to be called on the CPU that walks through it, so that the memory is near. 1 GiB takes seconds.
+  void link();
 
   /// A line of the cycle; null if nothing is touched.
   [[nodiscard]] const CacheLine* lines() const { return lines_.get(); }
@@ -60,6 +61,7 @@ class Footprint {
     void operator()(CacheLine* lines) const { std::free(lines); }
   };
   std::unique_ptr<CacheLine, Free> lines_;
+  std::size_t count_ = 0;
   bool locked_ = true;
 };
 

@@ -45,7 +45,7 @@ struct ProbeChange {
 enum class ChangeState : std::uint8_t {
   none,
   working,
-  ready,   ///< policy and memory are there; how much work makes a phase is being found out
+  ready,   ///< policy and memory are there; the memory is filled, and how much work makes a phase found out
   done,    ///< it runs, or will once the probe begins
   failed,  ///< all is as it was before
 };

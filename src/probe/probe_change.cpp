@@ -86,6 +86,7 @@ void Probe::change_over() {
   work_ = {0, footprint_.lines()};
   change_state_.store(ChangeState::ready, std::memory_order_release);
   if (change_.phases.grain_ticks != 0) {
+    footprint_.link();
     fitted_ = fit_phases(change_.phases, footprint_.lines(), loop_options(), stop_, [this] { return return_to_cpu(); });
     fitted_.locked = footprint_.is_locked();
     work_.iterations = fitted_.iterations;

@@ -146,9 +146,10 @@ TEST_CASE("a footprint is as large as it is told, or as a part of the cache", "[
     CHECK_FALSE(parse_footprint(text));
   }
   CHECK(Footprint::create(0).value().lines() == nullptr);
-  const auto small = Footprint::create(128);
-  REQUIRE(small);
-  CHECK(small.value().lines()->next->next == small.value().lines());
+  Footprint small = Footprint::create(128).value();
+  small.link();
+  CHECK(small.lines()->next != small.lines());
+  CHECK(small.lines()->next->next == small.lines());
 }
 
 namespace {
@@ -212,7 +213,8 @@ void run_phases(Ran& ran, const PhaseWork& work, std::uint64_t iterations, std::
 }  // namespace
 
 TEST_CASE("every phase has its sample, and the whole time is accounted for", "[phases]") {
-  const Footprint footprint = Footprint::create(std::uint64_t{16} * 1024).value();
+  Footprint footprint = Footprint::create(std::uint64_t{16} * 1024).value();
+  footprint.link();
   for (const std::uint64_t iterations : {1'000UL, 4'096UL, 10'000UL}) {
     for (const CacheLine* const lines : {static_cast<const CacheLine*>(nullptr), footprint.lines()}) {
       Ran ran;
@@ -274,7 +276,8 @@ TEST_CASE("phases fit their grain on this machine, with any footprint", "[phases
   sched_setaffinity(0, own.bytes(), own.get());
   const std::atomic<bool> never{false};
   for (const std::uint64_t bytes : {0UL, 16'384UL}) {
-    const Footprint footprint = Footprint::create(bytes).value();
+    Footprint footprint = Footprint::create(bytes).value();
+    footprint.link();
     const PhaseOptions phases{200'000, 200'000, bytes};
     const FittedPhases fitted = fit_phases(phases, footprint.lines(), {cpu, 500, 2'600}, never, [] { return true; });
     CHECK(fitted.iterations > 100);
