@@ -43,6 +43,9 @@ class RecordingWriter {
       began_ns_ = now_ns;
       const Result<Description> description = parse_description(bytes);
       if (description) cpus_ = description.value().base.cpus.size();
+      if (description && options_.grain_ns != 0 && description.value().grain_ns != options_.grain_ns && status_) {
+        status_ = failure("daemon at " + options_.socket + " runs no such phases", "is noised as new as noisectl?");
+      }
     }
     show(now_ns);
     full_ = full_ || (options_.size_bytes != 0 && file_.size() >= options_.size_bytes);
@@ -51,6 +54,7 @@ class RecordingWriter {
 
   [[nodiscard]] bool daemon_ended() const { return daemon_ended_; }
   [[nodiscard]] bool empty() const { return empty_; }
+  [[nodiscard]] const Status& status() const { return status_; }
 
   Status finish() {
     if (!status_) return status_;
@@ -142,6 +146,7 @@ Status record_from_daemon(const Options& options, const RecordingCreator& create
   // Refused: there is nothing to keep. What is no file of ours is not removed.
   if (std::filesystem::is_regular_file(options.output)) (void)::unlink(options.output.c_str());
   if (blocks.bad()) return bad;
+  if (!writer.status()) return writer.status();
   return end ? failure("nothing was recorded: it ended before the first block came") : end.error();
 }
 

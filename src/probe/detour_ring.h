@@ -13,7 +13,7 @@ namespace noised {
 enum class GapKind : std::uint8_t {
   detour,
   moved,   ///< the loop was not on its CPU
-  rested,  ///< the loop slept, as its duty cycle says
+  rested,  ///< the loop slept, as its duty cycle says, or went over to phases or back
   sample,  ///< no gap: at start_ticks, end_ticks iterations after the sample before it (0: the first)
 };
 

@@ -61,7 +61,11 @@ Result<PhasePlan> PhaseRuns::plan(const PhaseRequest& request) const {
   plan.fifo = request.fifo.value_or(usual_.fifo);
   if (Status fits = check_fits_duty_cycle("grain", plan.grain_ns, config_.duty_percent); !fits) return fits.error();
   std::vector<unsigned> cpus;
-  for (const auto& probe : probes_) cpus.push_back(probe->cpu());
+  for (const auto& probe : probes_) {
+    if (probe->is_away())
+      return failure(fmt::format("CPU {} is not measured now: phases cannot run there", probe->cpu()));
+    cpus.push_back(probe->cpu());
+  }
   const auto bytes = footprint_bytes(request.footprint, cpus);
   if (!bytes) return bytes.error();
   plan.footprint_bytes = bytes.value();
