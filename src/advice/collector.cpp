@@ -25,7 +25,7 @@ unsigned plans_of(const NoiseGroup& group) {
 }  // namespace
 
 AdviceCollector::AdviceCollector(const SourceTable& sources, const Machine& machine)
-    : sources_(sources), machine_(machine), classifier_(sources) {}
+    : machine_(machine), classifier_(sources) {}
 
 void AdviceCollector::close(Watched& cpu, std::uint64_t end_ns) {
   if (cpu.open) observed_.add_stretch(offset(cpu.since_ns), offset(end_ns));

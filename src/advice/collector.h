@@ -98,7 +98,6 @@ class AdviceCollector {
   void add_parts(const Ledger& ledger, std::string_view details);
   void relieve(Relief& relief, double ns, bool whole, std::uint64_t at_ns);
 
-  const SourceTable& sources_;
   const Machine& machine_;
   Classifier classifier_;
   std::vector<NoiseGroup> groups_;

@@ -73,7 +73,7 @@ class Probe {
   [[nodiscard]] ChangeState change_state() const { return change_state_.load(std::memory_order_acquire); }
   /// Waits until the change is made, or has failed (then with that error): some 0.2 s for phases; an error too if the
   /// CPU is not given to the thread within 20 s.
-  Status wait_for_change() const;
+  [[nodiscard]] Status wait_for_change() const;
   /// Why it failed.
   [[nodiscard]] const Error& change_error() const { return change_error_; }
   /// The phases that are run, once it is done; of no meaning when they are none.

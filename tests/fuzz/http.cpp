@@ -47,7 +47,8 @@ class Measured {
   }
   [[nodiscard]] std::vector<HttpRoute> pages() { return web_.routes(); }
   [[nodiscard]] std::vector<HttpRoute> all_routes() {
-    std::vector<HttpRoute> routes = make_routes({snapshots_, feed_, sources_, run_, settings_, reloads_, recorder_, phases_});
+    std::vector<HttpRoute> routes =
+        make_routes({snapshots_, feed_, sources_, run_, settings_, reloads_, recorder_, phases_});
     for (HttpRoute& page : pages()) routes.push_back(std::move(page));
     return routes;
   }

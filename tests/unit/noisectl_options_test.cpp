@@ -103,7 +103,7 @@ TEST_CASE("a projection takes a grain and sizes of a job", "[noisectl]") {
   const auto nodes = [](const char* list) { return options({"project", "--grain", "1ms", "--nodes", list}).nodes; };
   const client::Options project = options({"--replay", "r", "project", "--grain", "250us", "--json"});
   CHECK(project.command == Command::project);
-  CHECK(project.grain_ns == 250'000);
+  CHECK(project.projected_grain_ns == 250'000);
   CHECK(project.nodes == std::vector<std::uint64_t>{1, 10, 100, 1'000, 10'000, 100'000, 1'000'000});
   CHECK(nodes("7") == std::vector<std::uint64_t>{7});
   CHECK(nodes("100,1,10,10") == std::vector<std::uint64_t>{1, 10, 100});
