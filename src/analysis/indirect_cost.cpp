@@ -35,8 +35,9 @@ std::vector<IndirectCost> sources_of(const PhaseEpisodes& episodes, bool judged)
   std::vector<IndirectCost> all;
   all.reserve(by_id.size());
   for (auto& [id, cost] : by_id) all.push_back(std::move(cost));
-  std::stable_sort(all.begin(), all.end(),
-                   [](const IndirectCost& a, const IndirectCost& b) { return a.episodes > b.episodes; });
+  std::sort(all.begin(), all.end(), [](const IndirectCost& a, const IndirectCost& b) {
+    return a.episodes != b.episodes ? a.episodes > b.episodes : a.sources < b.sources;
+  });
   std::size_t own = 0;
   while (own < std::min(all.size(), kMostRegressors) && all[own].episodes >= kLeastEpisodes) ++own;
   if (own == all.size()) return all;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,8 +37,9 @@ std::vector<PhaseDirect> direct_of(unsigned cpu, const PhaseAnalysis& analysis, 
     }
     all.push_back(std::move(direct));
   }
-  std::stable_sort(all.begin(), all.end(), [](const PhaseDirect& a, const PhaseDirect& b) {
-    return a.cost.self_ns != b.cost.self_ns ? a.cost.self_ns > b.cost.self_ns : a.cost.count > b.cost.count;
+  std::sort(all.begin(), all.end(), [](const PhaseDirect& a, const PhaseDirect& b) {
+    return std::tie(b.cost.self_ns, b.cost.count, a.kind, a.name) <
+           std::tie(a.cost.self_ns, a.cost.count, b.kind, b.name);
   });
   return all;
 }
