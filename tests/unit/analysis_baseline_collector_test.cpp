@@ -35,7 +35,7 @@ const BaselineSource& source_named(const Baseline& run, const std::string& name)
 
 TEST_CASE("baseline: every activation is in its block, of observed time", "[analysis][baseline]") {
   std::mt19937_64 random(3);  // NOLINT(cert-msc51-cpp): the same every time
-  for (const std::uint64_t milliseconds : {300, 1'270, 1'290, 40'000}) {
+  for (const std::uint64_t milliseconds : {300U, 1'270U, 1'290U, 40'000U}) {
     SourceTable sources;
     const SourceId task = sources.intern(Kind::task, "daemon");
     BaselineCollector collector(sources, 1);
