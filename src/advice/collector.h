@@ -93,7 +93,7 @@ class AdviceCollector {
     std::uint64_t self_ns;
   };
   std::size_t group_of(const Classifier::Entry& entry);
-  std::uint64_t offset(std::uint64_t ns) const { return ns - std::min(ns, start_ns_); }
+  [[nodiscard]] std::uint64_t offset(std::uint64_t ns) const { return ns - std::min(ns, start_ns_); }
   void close(Watched& cpu, std::uint64_t end_ns);
   void add_parts(const Ledger& ledger, std::string_view details);
   void relieve(Relief& relief, double ns, bool whole, std::uint64_t at_ns);

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <ranges>
 
 #include "advice/task_now.h"
 #include "base/cpus.h"
@@ -93,7 +94,7 @@ void read_irqs(const std::string& sysroot, Machine& machine) {
     machine.irqs["irq" + number].push_back(now);
     if (action.empty()) continue;
     machine.irqs[action].push_back(now);
-    machine.irqs[action + ":" + number].push_back(now);
+    machine.irqs[fmt::format("{}:{}", action, number)].push_back(now);
   }
   // A directory has no order.
   for (auto& [action, irqs] : machine.irqs)
@@ -153,9 +154,9 @@ MachineSetting<std::vector<unsigned>> Machine::cpu_mask(std::string_view path) c
     return no_setting<std::vector<unsigned>>(read, path);
   std::vector<unsigned> cpus;
   unsigned cpu = 0;
-  for (auto digit = read.value->rbegin(); digit != read.value->rend(); ++digit) {
-    if (*digit == ',') continue;
-    const unsigned bits = static_cast<unsigned>(std::stoul(std::string(1, *digit), nullptr, 16));
+  for (const char digit : std::views::reverse(*read.value)) {
+    if (digit == ',') continue;
+    const unsigned bits = static_cast<unsigned>(std::stoul(std::string(1, digit), nullptr, 16));
     for (unsigned bit = 0; bit < 4; ++bit, ++cpu) {
       if ((bits >> bit & 1U) != 0) cpus.push_back(cpu);
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -25,9 +26,11 @@ bool continue_to(std::uint64_t last, std::vector<std::uint64_t>& sizes) {
   if (sizes.size() < 2) return false;
   const double ratio = static_cast<double>(sizes.back()) / static_cast<double>(sizes[sizes.size() - 2]);
   if (ratio <= 1) return false;
-  for (double next = static_cast<double>(sizes.back()) * ratio; next < static_cast<double>(last) - 0.5; next *= ratio) {
+  double next = static_cast<double>(sizes.back()) * ratio;
+  while (next < static_cast<double>(last) - 0.5) {
     if (sizes.size() >= kMostSizes) return false;
-    sizes.push_back(static_cast<std::uint64_t>(next + 0.5));
+    sizes.push_back(static_cast<std::uint64_t>(std::llround(next)));
+    next *= ratio;
   }
   return true;
 }

@@ -9,7 +9,7 @@
 namespace noised {
 
 Result<std::uint64_t> parse_grain(std::string_view text) {
-  const auto time = parse_time(text);
+  auto time = parse_time(text);
   if (!time) return time.error();
   if (time.value() != 0 && (time.value() < kShortestGrainNs || time.value() > kLongestGrainNs)) {
     return usage_error("grain " + in_quotes(text) + " is not between 1us and 1s",
