@@ -4,40 +4,75 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/sliding_phases.h"
+
 namespace noised {
 
-double log_error(std::span<const double> without) {
-  if (std::any_of(without.begin(), without.end(), [](double value) { return !(value > 0); })) return 1;
-  const auto count = static_cast<double>(without.size());
-  double mean = 0;
-  for (const double value : without) mean += std::log(value) / count;
-  double squares = 0;
-  for (const double value : without) squares += (std::log(value) - mean) * (std::log(value) - mean);
-  return std::sqrt(squares * (count - 1) / count);
+namespace {
+
+constexpr double kStudent = 2.0687;  // 97.5% for 23 degrees of freedom
+
+/// Where Hall's transformation of a studentized figure, divided by the root of the number of blocks, is this.
+double before_transformation(double transformed, double skew, double blocks) {
+  if (std::abs(skew) < 1e-6) return transformed;
+  return 3 / skew * (std::cbrt(1 + skew * (transformed - skew / (6 * blocks))) - 1);
 }
 
-std::optional<std::uint64_t> needed_ns(double error, double largest_error, const Sample& sample) {
+}  // namespace
+
+Spread spread(double value, std::span<const double> without) {
+  Spread result;
+  const auto count = static_cast<double>(without.size());
+  double mean = 0;
+  double log_mean = 0;
+  for (const double each : without) {
+    mean += each / count;
+    log_mean += std::log(each) / count;
+  }
+  double squares = 0;
+  double cubes = 0;
+  double log_squares = 0;
+  for (const double each : without) {
+    const double told = mean - each;  // by this block: without it, the figure is smaller
+    squares += told * told;
+    cubes += told * told * told;
+    log_squares += (std::log(each) - log_mean) * (std::log(each) - log_mean);
+  }
+  const bool positive = std::all_of(without.begin(), without.end(), [](double each) { return each > 0; });
+  result.log_error = positive ? std::sqrt(log_squares * (count - 1) / count) : 1;
+  result.error = std::sqrt(squares * (count - 1) / count) / value;
+  if (squares > 0) result.skew = cubes / count / std::pow(squares / count, 1.5);
+  return result;
+}
+
+Ends confidence_ends(const Spread& spread) {
+  constexpr double kBlocks = ExcessBlocks::kBlocks;
+  const double root = std::sqrt(kBlocks);
+  const auto transformed = [&](double student) {
+    return 1 - spread.error * root * before_transformation(student / root, spread.skew, kBlocks);
+  };
+  return {std::clamp(transformed(kStudent), 0.0, std::exp(-kStudent * spread.log_error)),
+          std::max(transformed(-kStudent), std::exp(kStudent * spread.log_error))};
+}
+
+std::optional<std::uint64_t> needed_ns(double log_error, double largest_error, const Sample& sample) {
   const double times =
-      std::max(error * error / (largest_error * largest_error), kLeastIndependent / sample.independent);
+      std::max(log_error * log_error / (largest_error * largest_error), kLeastIndependent / sample.independent);
   if (times <= 1) return std::nullopt;
   const double ns = static_cast<double>(sample.observed_ns) * (times - 1);
   return ns < 0x1p63 ? static_cast<std::uint64_t>(ns) : UINT64_MAX;
 }
 
-double confidence_factor(double error) {
-  constexpr double kStudent = 2.0687;
-  return std::exp(kStudent * error);
-}
-
 Estimate estimate(double value, std::span<const double> without, const Sample& sample, double largest_error) {
   Estimate result;
   if (!(value > 0)) return result;
-  const double error = log_error(without);
-  result.needs_ns = needed_ns(error, largest_error, sample);
+  const Spread around = spread(value, without);
+  result.needs_ns = needed_ns(around.log_error, largest_error, sample);
   if (result.needs_ns) return result;
+  const Ends ends = confidence_ends(around);
   result.value = value;
-  result.low = value / confidence_factor(error);
-  result.high = value * confidence_factor(error);
+  result.low = value * ends.low;
+  result.high = value * ends.high;
   return result;
 }
 

@@ -28,17 +28,27 @@ inline constexpr double kLargestError = 0.35;
 /// The same for a part of a figure that is known: about two events. A list to be sorted asks for no more.
 inline constexpr double kLargestErrorOfPart = 0.7;
 
-/// Standard error of a figure's logarithm from its values without each block of time in turn (delete-one jackknife); 1,
-/// that of a single event, if one is not positive.
-double log_error(std::span<const double> without);
+/// What a figure's values without each block of time in turn (delete-one jackknife) tell of how far it may be off.
+struct Spread {
+  double log_error = 0;  ///< standard error of the logarithm; 1, that of a single event, if a value is not positive
+  double error = 0;      ///< standard error as a share of the figure
+  double skew = 0;       ///< of what each block tells: positive if few blocks make the figure as large as it is
+};
+Spread spread(double value, std::span<const double> without);
 
-/// How much more must be observed, in ns, for a figure with this error; nothing if what was observed is enough. The
-/// square of the error falls as more is observed, and the number of independent phases rises.
-std::optional<std::uint64_t> needed_ns(double error, double largest_error, const Sample& sample);
+/// The ends of the 95% confidence interval of a figure with this spread, as shares of the figure, by Student's quantile
+/// for ExcessBlocks::kBlocks - 1 degrees of freedom: of the logarithm's interval, which suits a figure of few events,
+/// and that of Hall's cubic transformation against skew (Hall 1992, On the removal of skewness by transformation, J. R.
+/// Statist. Soc. B 54, 221-228), which suits one of heavy tails, at each end the wider.
+struct Ends {
+  double low = 1;
+  double high = 1;
+};
+Ends confidence_ends(const Spread& spread);
 
-/// By what a figure with this error is divided, and multiplied, for its 95% confidence interval: Student's quantile for
-/// ExcessBlocks::kBlocks - 1 degrees of freedom. Figures are positive, and skewed: their logarithms are less so.
-double confidence_factor(double error);
+/// How much more must be observed, in ns, for a figure with this error of its logarithm; nothing if what was observed
+/// is enough. The square of the error falls as more is observed, and the number of independent phases rises.
+std::optional<std::uint64_t> needed_ns(double log_error, double largest_error, const Sample& sample);
 
 /// The figure with its interval, or what it needs; neither if it is not positive: then it was never seen.
 Estimate estimate(double value, std::span<const double> without, const Sample& sample,

@@ -88,13 +88,15 @@ class Projector {
     const auto share = [&](const DelayCurve& curve) {
       return delay_ns < 1 ? curve.delayed() : curve.delayed_from(delay_ns);
     };
-    const double error = share(node_.whole) > 0 ? log_error(node_.each(share)) : 0;
+    const double beyond = share(node_.whole);
+    const Spread around = beyond > 0 ? spread(beyond, node_.each(share)) : Spread{};
     Estimate result;
-    result.needs_ns = needed_ns(error, kLargestError, sample(1 / probability, delay_ns));
+    result.needs_ns = needed_ns(around.log_error, kLargestError, sample(1 / probability, delay_ns));
     if (result.needs_ns) return result;
+    const Ends ends = confidence_ends(around);
     result.value = delay_ns;
-    result.low = node_.whole.exceeded_ns(probability * confidence_factor(error));
-    result.high = node_.whole.exceeded_ns(probability / confidence_factor(error));
+    result.low = node_.whole.exceeded_ns(probability / ends.low);
+    result.high = node_.whole.exceeded_ns(probability / ends.high);
     return result;
   }
 

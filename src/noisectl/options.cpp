@@ -21,10 +21,6 @@ namespace {
 // Faster updates cost the daemon more than they show: a screen is read a few times a second.
 constexpr std::uint64_t kShortestInterval = 100'000'000;
 
-// Below it a phase is no longer than what the loop takes for noise; above it no recording is long enough.
-constexpr std::uint64_t kShortestGrain = 1'000;
-constexpr std::uint64_t kLongestGrain = 1'000'000'000;
-
 // Times as the user wrote them; read after the command line is known to be good.
 struct Times {
   std::string duration;
@@ -237,24 +233,22 @@ Status read_range(const std::string& text, Options& options) {
   return success();
 }
 
-Status read_phases(const Times& times, Options& options) {
-  if (times.grain.empty()) return success();
-  const auto grain = parse_grain(times.grain);
+Status read_grain(const std::string& text, std::uint64_t& out) {
+  const auto grain = parse_grain(text);
   if (!grain) return usage_error("--grain: " + grain.error().what, grain.error().remedy);
   if (grain.value() == 0) return usage_error("--grain: phases of no time do no work", "write such as 1ms");
-  options.grain_ns = grain.value();
+  out = grain.value();
+  return success();
+}
+
+Status read_phases(const Times& times, Options& options) {
+  if (times.grain.empty()) return success();
+  if (Status read = read_grain(times.grain, options.grain_ns); !read) return read;
   if (times.footprint.empty()) return success();
   const auto footprint = parse_footprint(times.footprint);
   if (!footprint) return usage_error("--footprint: " + footprint.error().what, footprint.error().remedy);
   options.footprint = footprint.value();
   return success();
-}
-
-Status read_grain(const std::string& text, std::uint64_t& out) {
-  if (Status read = read_time("--grain", text, out); !read) return read;
-  if (out >= kShortestGrain && out <= kLongestGrain) return success();
-  return usage_error("--grain " + text + " is not within 1us and 1s",
-                     "give what the job computes between two barriers");
 }
 
 Status read_times(const Times& times, Options& options) {

@@ -12,8 +12,7 @@ Result<std::uint64_t> parse_grain(std::string_view text) {
   auto time = parse_time(text);
   if (!time) return time.error();
   if (time.value() != 0 && (time.value() < kShortestGrainNs || time.value() > kLongestGrainNs)) {
-    return usage_error("grain " + in_quotes(text) + " is not between 1us and 1s",
-                       "write such as 1ms, or 0ns for no phases");
+    return usage_error("grain " + in_quotes(text) + " is not between 1us and 1s", "write such as 1ms");
   }
   return time;
 }

@@ -9,6 +9,7 @@
 
 namespace noised {
 
+/// Below it a phase is no longer than what the loop takes for noise; above it no recording is long enough.
 inline constexpr std::uint64_t kShortestGrainNs = 1'000;
 inline constexpr std::uint64_t kLongestGrainNs = 1'000'000'000;
 

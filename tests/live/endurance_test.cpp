@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 
@@ -80,6 +81,9 @@ class Endurance {
     CHECK(seen.not_made.empty());
     CHECK(row.missed == 0);
     CHECK(row.misattributed == 0);
+    course_ << mode << (stopped.empty() ? "" : ", stopped") << ": injected " << row.injected << ", found " << row.found
+            << ", in doubt " << row.in_doubt << "\n";
+    if (!stopped.empty()) return;
     found_ += row.found;
     injected_ += row.injected;
   }
@@ -143,7 +147,8 @@ class Endurance {
     CHECK(cpu.at("observed_ns").get<std::uint64_t>() + blind_ns >= elapsed_ns - kSecond);
     if (report.at("lost").at("incomplete_detours") == 0) CHECK(cpu.at("unexplained_ns") == 0);
     CHECK(report.at("clock").at("containment") >= 0.999);
-    CHECK(found_ >= injected_ / 2);  // the daemon was stopped for most of one noise in three
+    CHECK(found_ >= injected_ / 2);  // where the daemon was not stopped; the rest is in doubt
+    WARN(course_.str());
   }
 
   [[nodiscard]] Daemon& daemon() { return daemon_; }
@@ -151,6 +156,7 @@ class Endurance {
  private:
   Daemon daemon_;
   Blind blind_;
+  std::ostringstream course_;
   std::uint64_t found_ = 0;
   std::uint64_t injected_ = 0;
 };

@@ -69,8 +69,9 @@ inline NoiseModel exponential_noise(double mean_ns) {
 }
 
 /// One of two lengths.
-inline NoiseModel bimodal_noise(double short_ns, double long_ns, double long_share) {
+inline NoiseModel bimodal_noise(double short_ns, double long_ns, double long_share, double per_grain = 0.2) {
   NoiseModel model;
+  model.per_grain = per_grain;
   model.name = "bimodal";
   model.mean_ns = (1 - long_share) * short_ns + long_share * long_ns;
   const double mean_ns = model.mean_ns;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is observed of CPUs under noise whose law is known.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "analysis/projection.h"
+#include "analysis_projection_models.h"
+
+namespace noised::test {
+
+inline constexpr auto kGrain = static_cast<std::uint64_t>(kGrainNs);
+
+inline const std::vector<RemovableSource>& the_sources() {
+  static const std::vector<RemovableSource> sources{{0, Kind::vector, "noise", 0, 2, 1},
+                                                    {1, Kind::task, "long", 0, 1, 1}};
+  return sources;
+}
+
+/// Detours one after the other, each of one source, as a CPU observed from 0 on has them.
+class ObservedCpu {
+ public:
+  explicit ObservedCpu(std::uint64_t grains) : end_ns_(grains * kGrain), phases_(kGrain, end_ns_, the_sources()) {
+    phases_.begin(0);
+    ledger_.entries.resize(1);
+  }
+  /// False, and nothing is added, if it would end after all that is observed.
+  bool detour(std::uint64_t start_ns, std::uint64_t length_ns, SourceId source) {
+    if (start_ns + length_ns >= end_ns_) return false;
+    ledger_.detour.start_ns = start_ns;
+    ledger_.detour.end_ns = start_ns + length_ns;
+    ledger_.entries[0].source = source;
+    ledger_.entries[0].self_ns = length_ns;
+    phases_.add(ledger_);
+    return true;
+  }
+  /// Detours of this model; those longer than `split_ns` are of the second source.
+  void fill(const NoiseModel& model, std::mt19937_64& random, double split_ns) {
+    for (double now = 0;;) {
+      now -= std::log(uniform(random)) * kGrainNs / model.per_grain;
+      const double length = std::max(1.0, std::round(model.length(random)));
+      if (!detour(static_cast<std::uint64_t>(now), static_cast<std::uint64_t>(length), length > split_ns ? 1 : 0))
+        return;
+      now += length;
+    }
+  }
+  /// Once, after the last detour.
+  ProjectedCpu observed(unsigned cpu) {
+    phases_.end(end_ns_);
+    return {cpu, end_ns_, &phases_};
+  }
+
+ private:
+  std::uint64_t end_ns_;
+  CpuPhases phases_;
+  Ledger ledger_;
+};
+
+/// One CPU under this noise, of one source, or of two, of which the second has the detours longer than `split_ns`.
+inline Projection observe(const NoiseModel& model, std::uint64_t grains, const std::vector<std::uint64_t>& nodes,
+                          std::mt19937_64& random, double split_ns = HUGE_VAL) {
+  ObservedCpu cpu(grains);
+  cpu.fill(model, random, split_ns);
+  return project({kGrain, nodes, {cpu.observed(0)}, the_sources()});
+}
+
+/// The truth lies in the interval.
+inline bool holds(const Estimate& estimate, double truth) {
+  REQUIRE(estimate.value);
+  return *estimate.low <= truth && truth <= *estimate.high;
+}
+
+}  // namespace noised::test
