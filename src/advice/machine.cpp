@@ -3,12 +3,14 @@
 #include "advice/machine.h"
 
 #include <fmt/chrono.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <ranges>
 
 #include "advice/task_now.h"
@@ -53,6 +55,20 @@ std::string below(const std::string& sysroot, std::string_view path) {
 std::string read_or_empty(const std::string& sysroot, std::string_view path) {
   const auto text = read_file(below(sysroot, path));
   return text ? trimmed(text.value()) : "";
+}
+
+// Nothing where there is no such file: kernels without IKCONFIG_PROC. A configuration is some 300 KB.
+std::string read_gzip(const std::string& path) {
+  constexpr std::size_t kLargest = std::size_t{4} << 20U;
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rbe"), gzclose);
+  std::string text;
+  std::array<char, 65536> piece;
+  while (file != nullptr && text.size() < kLargest) {
+    const int size = gzread(file.get(), piece.data(), piece.size());
+    if (size <= 0) return size == 0 ? text : "";
+    text.append(piece.data(), static_cast<std::size_t>(size));
+  }
+  return text;
 }
 
 // As RFC 3339 has it, so that it compares with the start of a recording; empty where it is not known.
@@ -106,6 +122,7 @@ void read_live(const std::map<std::string, unsigned>& tasks, const std::string& 
     if (const auto text = read_file(below(sysroot, path))) machine.files.emplace(path, trimmed(text.value()));
   }
   machine.configuration = read_or_empty(sysroot, "boot/config-" + read_or_empty(sysroot, "proc/sys/kernel/osrelease"));
+  if (machine.configuration.empty()) machine.configuration = read_gzip(below(sysroot, "proc/config.gz"));
   read_irqs(sysroot, machine);
   for (const auto& [name, pid] : tasks) {
     if (auto task = read_task(pid, name, sysroot)) machine.tasks.emplace(name, std::move(*task));

@@ -51,8 +51,8 @@ struct Machine {
   /// CPUs as the kernel lists them ("1-3"), or as a mask in hexadecimal words ("ff,0000000f").
   [[nodiscard]] MachineSetting<std::vector<unsigned>> cpu_list(std::string_view path) const;
   [[nodiscard]] MachineSetting<std::vector<unsigned>> cpu_mask(std::string_view path) const;
-  /// Whether the kernel was built with an option ("CONFIG_RCU_NOCB_CPU"); nothing where its configuration is not in
-  /// /boot.
+  /// Whether the kernel was built with an option ("CONFIG_RCU_NOCB_CPU"); nothing where its configuration is neither
+  /// in /boot nor in /proc/config.gz.
   [[nodiscard]] std::optional<bool> built_with(std::string_view option) const;
 };
 

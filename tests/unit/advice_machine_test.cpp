@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of machines made of fixture files, and what remedies make of them.
+#include <zlib.h>
 #include <catch2/catch_test_macros.hpp>
 
 #include "advice/machine.h"
@@ -114,6 +115,22 @@ TEST_CASE("masks of CPUs, as the kernel writes them", "[advice]") {
     machine.files["m"] = bad;
     CHECK_FALSE(machine.cpu_mask("m").value.has_value());
   }
+}
+
+TEST_CASE("what the kernel was built with is in /boot, or in the kernel itself", "[advice]") {
+  const Fixture fixture;
+  CHECK_FALSE(fixture.read().built_with("CONFIG_NO_HZ_FULL"));
+  const std::string path = fixture.root.path() + "/proc/config.gz";
+  gzFile const file = gzopen(path.c_str(), "wb");
+  REQUIRE(file != nullptr);
+  gzputs(file, "#\n# CONFIG_PREEMPT_RT is not set\nCONFIG_NO_HZ_FULL=y\n");
+  REQUIRE(gzclose(file) == Z_OK);
+  CHECK(fixture.read().built_with("CONFIG_NO_HZ_FULL") == true);
+  CHECK(fixture.read().built_with("CONFIG_PREEMPT_RT") == false);
+  fixture.root.write("proc/config.gz", "\x1f\x8b\x08 cut short");
+  CHECK_FALSE(fixture.read().built_with("CONFIG_NO_HZ_FULL"));
+  fixture.root.write("boot/config-6.1.0-1", "#\nCONFIG_PREEMPT_RT=y\n");
+  CHECK(fixture.read().built_with("CONFIG_PREEMPT_RT") == true);
 }
 
 TEST_CASE("a task is who it was: its name may have parentheses, its pid may be another's", "[advice]") {
