@@ -29,8 +29,7 @@ void ObservedVisitor::begins(std::size_t cpu, std::uint64_t first_ns) {
     return;
   }
   seen.begun = true;
-  // Of a daemon that ran before, this is when it began, and the recording later.
-  open(cpu, std::max(first_ns, playback_.description().base.clock.monotonic_ns));
+  open(cpu, playback_.recorded_from(cpu, first_ns));
 }
 
 void ObservedVisitor::detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) {

@@ -135,6 +135,30 @@ TEST_CASE("no quantum of the page holds more than its own time, and what was not
     missing_ns += sum_of(bins, cpu, kMissingColumn);
   }
   CHECK(missing_ns == made.report.cpus[0].blind_ns + made.report.cpus[1].blind_ns);
+TEST_CASE("of a daemon that ran before, the page begins with what was recorded, and parts with what they have",
+          "[page]") {
+  Description description;
+  description.base.cpus.resize(2);
+  for (CpuCounts& cpu : description.base.cpus) cpu.observed_ns = 500'000;
+  description.base.clock.monotonic_ns = 900'000;
+  const auto playback = Playback::begin(to_json(description));
+  REQUIRE(playback);
+  Collector collector(*playback.value());
+  for (const std::size_t cpu : {0, 1}) collector.begins(cpu, 3'000);
+  collector.sample(0, 950'000, 1);
+  collector.begins(0, 3'000);  // something had no room
+  collector.sample(0, 970'000, 1);
+  collector.sample(0, 1'000'000, 1);
+  Report report;
+  report.cpus.resize(2);
+  report.cpus[0].observed_ns = report.cpus[1].observed_ns = 100'000;
+  collector.finish(report);
+  CHECK(collector.first_ns() == 900'000);
+  CHECK(collector.last_ns() == 1'000'000);
+  CHECK(sum_of(collector.by_cpu(), 0, kMissingColumn) == 20'000);
+  CHECK(sum_of(collector.by_cpu(), 1, kMissingColumn) == 0);
+}
+
   CHECK(missing_ns > 0);
 }
 
