@@ -77,4 +77,17 @@ PhasesVisitor::PhasesVisitor(const Playback& playback, const ObservedTotals& tot
     cpus_.push_back(std::make_unique<CpuPhases>(grain_ns, totals.observed_ns(cpu), sources));
 }
 
+views::ProjectionView projection_of(ProjectionInput input, const ObservedTotals& totals, const PhasesVisitor& phases,
+                                    const Playback& playback) {
+  views::ProjectionView view;
+  for (std::size_t cpu = 0; cpu < playback.description().base.cpus.size(); ++cpu) {
+    input.cpus.push_back({playback.cpu_number(cpu), totals.observed_ns(cpu), &phases.phases(cpu)});
+    view.longest_stretch_ns = std::max(view.longest_stretch_ns, totals.longest_ns(cpu));
+  }
+  view.projection = project(input);
+  view.all_sources = totals.sources().timed(playback.sources());
+  view.untimed = totals.sources().untimed(playback.sources());
+  return view;
+}
+
 }  // namespace noised::client
