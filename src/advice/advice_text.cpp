@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::size_t kSourcesShown = 4;
 
-std::string limits_text(const Share& share) {
-  if (!share.low) return "";
-  return fmt::format(" ({} to {})", format_share(*share.low), format_share(*share.high));
-}
-
 std::string gain_text(const Gain& gain) {
   std::string text =
       fmt::format("{}{}{}", gain.at_most ? "at most " : "", format_share(gain.share.value), limits_text(gain.share));
@@ -53,35 +48,6 @@ std::string sources_text(const AdviceItem& item) {
   return text;
 }
 
-std::string place_text(const Remedy& remedy) {
-  switch (remedy.place) {
-    case RemedyPlace::boot:
-      return fmt::format("{} on the kernel's command line", remedy.setting);
-    case RemedyPlace::sysctl:
-      return fmt::format("sysctl {}", remedy.setting);
-    default:
-      return std::string(remedy.setting);
-  }
-}
-
-std::string state_text(const Remedy& remedy, std::string_view known) {
-  // What holds for all of them is said once, at the top.
-  const std::string reason = remedy.reason.empty() || remedy.reason == known ? "" : ": " + printable(remedy.reason);
-  switch (remedy.state) {
-    case RemedyState::set:
-      return "already set";
-    case RemedyState::not_set:
-      return "not set";
-    case RemedyState::unknown:
-      return "not known whether it is set" + reason;
-    case RemedyState::impossible:
-      return "cannot be" + reason;
-    case RemedyState::advice:
-      break;
-  }
-  return "";
-}
-
 /// Writes remedies, and remembers which were explained.
 class Remedies {
  public:
@@ -95,9 +61,9 @@ class Remedies {
       if (remedy.setting.empty() && remedy.state == RemedyState::advice) {
         text += fmt::format("   - {}{}\n", first ? remedy.why : remedy.name, first ? "" : " (see above)");
       } else if (remedy.setting.empty()) {
-        text += fmt::format("   - {}: {}\n", remedy.name, state_text(remedy, known_));
+        text += fmt::format("   - {}: {}\n", remedy.name, printable(state_text(remedy, known_)));
       } else {
-        text += fmt::format("   - {}: {}\n", printable(place_text(remedy)), state_text(remedy, known_));
+        text += fmt::format("   - {}: {}\n", printable(place_text(remedy)), printable(state_text(remedy, known_)));
         if (first) text += fmt::format("     {}\n", remedy.why);
       }
       if (first && !remedy.limits.empty()) text += fmt::format("     but: {}\n", remedy.limits);
@@ -164,6 +130,40 @@ std::string rest_text(const Advice& advice, Remedies& remedies) {
 }
 
 }  // namespace
+
+std::string limits_text(const Share& share) {
+  if (!share.low) return "";
+  return fmt::format(" ({} to {})", format_share(*share.low), format_share(*share.high));
+}
+
+std::string place_text(const Remedy& remedy) {
+  switch (remedy.place) {
+    case RemedyPlace::boot:
+      return fmt::format("{} on the kernel's command line", remedy.setting);
+    case RemedyPlace::sysctl:
+      return fmt::format("sysctl {}", remedy.setting);
+    default:
+      return std::string(remedy.setting);
+  }
+}
+
+std::string state_text(const Remedy& remedy, std::string_view known) {
+  // What holds for all of them is said once, at the top.
+  const std::string reason = remedy.reason.empty() || remedy.reason == known ? "" : ": " + remedy.reason;
+  switch (remedy.state) {
+    case RemedyState::set:
+      return "already set";
+    case RemedyState::not_set:
+      return "not set";
+    case RemedyState::unknown:
+      return "not known whether it is set" + reason;
+    case RemedyState::impossible:
+      return "cannot be" + reason;
+    case RemedyState::advice:
+      break;
+  }
+  return "";
+}
 
 std::string to_text(const Advice& advice, const Report& report) {
   std::string text = report_head(report);

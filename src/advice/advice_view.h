@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <noised/report.h>
 
@@ -15,5 +16,13 @@ namespace noised::views {
 std::string to_text(const Advice& advice, const Report& report);
 /// The same as one JSON object, schema "noised.advice/1"; null where something is not known, or there is none.
 std::string to_json(const Advice& advice, const Report& report);
+
+/// " (1.17% to 2.00%)"; empty where there are no limits.
+std::string limits_text(const Share& share);
+/// Where a remedy goes, and what: "nohz_full=1 on the kernel's command line". Names in it are as they were found.
+std::string place_text(const Remedy& remedy);
+/// "not set", or such; empty if there is nothing to set. `known` is a reason that was told before: why nothing is known
+/// of any setting.
+std::string state_text(const Remedy& remedy, std::string_view known);
 
 }  // namespace noised::views

@@ -32,17 +32,26 @@ void AdviceCollector::close(Watched& cpu, std::uint64_t end_ns) {
   cpu.open = false;
 }
 
+void AdviceCollector::see(Watched& cpu, const Detour& detour) {
+  if (cpu.begun && !cpu.open) cpu = {true, true, detour.start_ns, detour.start_ns};
+  cpu.until_ns = std::max(cpu.until_ns, detour.end_ns);
+}
+
 void AdviceCollector::begins(std::size_t cpu, std::uint64_t first_ns) {
   if (cpu >= cpus_.size()) cpus_.resize(cpu + 1);
   if (start_ns_ == UINT64_MAX) start_ns_ = first_ns;
-  close(cpus_[cpu], cpus_[cpu].until_ns);
-  cpus_[cpu] = {true, first_ns, first_ns};
+  Watched& watched = cpus_[cpu];
+  const bool again = watched.begun;
+  close(watched, watched.until_ns);
+  // A new part says again when the loop began: then what it is the first to tell opens it.
+  if (again && first_ns <= watched.until_ns) return;
+  watched = {true, true, first_ns, first_ns};
 }
 
 void AdviceCollector::gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
   if (cpu >= cpus_.size()) return;
   close(cpus_[cpu], start_ns);
-  cpus_[cpu] = {true, end_ns, end_ns};
+  cpus_[cpu] = {true, true, end_ns, end_ns};
 }
 
 std::size_t AdviceCollector::group_of(const Classifier::Entry& entry) {
@@ -97,7 +106,7 @@ void AdviceCollector::add_parts(const Ledger& ledger, std::string_view details) 
 
 void AdviceCollector::detour(std::size_t cpu, const Ledger& ledger, std::string_view details) {
   const std::uint64_t at_ns = ledger.detour.start_ns;
-  if (cpu < cpus_.size()) cpus_[cpu].until_ns = std::max(cpus_[cpu].until_ns, ledger.detour.end_ns);
+  if (cpu < cpus_.size()) see(cpus_[cpu], ledger.detour);
   const std::uint64_t duration_ns = ledger.detour.end_ns - at_ns;
   ++detours_;
   detour_ns_ += duration_ns;

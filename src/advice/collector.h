@@ -63,6 +63,7 @@ class AdviceCollector {
   /// Both must outlive this.
   AdviceCollector(const SourceTable& sources, const Machine& machine);
 
+  /// What was recorded of a CPU begins; again where something is missing before what follows.
   void begins(std::size_t cpu, std::uint64_t first_ns);
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns);
   void detour(std::size_t cpu, const Ledger& ledger, std::string_view details);
@@ -84,7 +85,8 @@ class AdviceCollector {
 
  private:
   struct Watched {
-    bool open = false;
+    bool begun = false;
+    bool open = false;  // in a stretch of observed time
     std::uint64_t since_ns = 0;
     std::uint64_t until_ns = 0;
   };
@@ -95,6 +97,7 @@ class AdviceCollector {
   std::size_t group_of(const Classifier::Entry& entry);
   [[nodiscard]] std::uint64_t offset(std::uint64_t ns) const { return ns - std::min(ns, start_ns_); }
   void close(Watched& cpu, std::uint64_t end_ns);
+  static void see(Watched& cpu, const Detour& detour);
   void add_parts(const Ledger& ledger, std::string_view details);
   void relieve(Relief& relief, double ns, bool whole, std::uint64_t at_ns);
 

@@ -31,9 +31,10 @@ void TimeBlocks::add_stretch(std::uint64_t start_ns, std::uint64_t end_ns) {
   if (start_ns >= end_ns) return;
   add(end_ns - 1, 0);  // as wide as it will be
   while (start_ns < end_ns) {
-    const std::uint64_t until = std::min(end_ns, (start_ns / width_ns_ + 1) * width_ns_);
-    add(start_ns, static_cast<double>(until - start_ns));
-    start_ns = until;
+    // The end of the last block that there can be is no time that 64 bits hold.
+    const std::uint64_t part_ns = std::min(end_ns - start_ns, width_ns_ - start_ns % width_ns_);
+    add(start_ns, static_cast<double>(part_ns));
+    start_ns += part_ns;
   }
 }
 

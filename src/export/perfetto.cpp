@@ -20,7 +20,7 @@ constexpr std::uint64_t kUnsupported = 4;
 
 class PerfettoTrace : public PlayerVisitor {
  public:
-  PerfettoTrace(const Playback& playback, NewFile file) : file_(std::move(file)), actors_(file_) {
+  PerfettoTrace(const Playback& playback, NewFile file) : playback_(playback), file_(std::move(file)), actors_(file_) {
     for (std::size_t place = 0; place < playback.description().base.cpus.size(); ++place) {
       cpus_.push_back(std::make_unique<PerfettoCpu>(file_, actors_, playback.sources(), playback.cpu_number(place)));
     }
@@ -38,7 +38,10 @@ class PerfettoTrace : public PlayerVisitor {
     extend(start_ns, end_ns);
     cpus_[cpu]->not_observed(start_ns, end_ns);
   }
-  void begins(std::size_t /*cpu*/, std::uint64_t first_ns) override { extend(first_ns, first_ns); }
+  void begins(std::size_t cpu, std::uint64_t first_ns) override {
+    const std::uint64_t from_ns = playback_.recorded_from(cpu, first_ns);
+    extend(from_ns, from_ns);
+  }
 
   [[nodiscard]] bool good() const { return file_.good(); }
   Status finish(const Report& report, const Description& description);
@@ -53,6 +56,7 @@ class PerfettoTrace : public PlayerVisitor {
   void draw_unsupported(const std::vector<std::string>& unsupported);
   void draw_all_through(std::uint64_t track, const std::string& name, const PerfettoFile::WriteNotes& notes = {});
 
+  const Playback& playback_;
   PerfettoFile file_;
   PerfettoActors actors_;
   std::vector<std::unique_ptr<PerfettoCpu>> cpus_;

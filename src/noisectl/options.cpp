@@ -21,6 +21,9 @@ namespace {
 // Faster updates cost the daemon more than they show: a screen is read a few times a second.
 constexpr std::uint64_t kShortestInterval = 100'000'000;
 
+// Of a page, on which a projection is one section of many. noisectl project wants to be told.
+constexpr const char* kUsualGrain = "1ms";
+
 // Times as the user wrote them; read after the command line is known to be good.
 struct Times {
   std::string duration;
@@ -83,6 +86,10 @@ void describe_report(CLI::App* report, Options& options, Times& times) {
       ->type_name("WHAT");
   report->add_option("--duration", times.duration, "--html of a daemon: measure so long (10s)")
       ->needs("--html")
+      ->type_name("TIME");
+  report->add_option("--grain", times.projected_grain, "--html: time that a job computes between two barriers (1ms)")
+      ->needs("--html")
+      ->check(not_empty())
       ->type_name("TIME");
 }
 
@@ -264,8 +271,10 @@ Status read_times(const Times& times, Options& options) {
     options.size_bytes = size.value();
   }
   if (Status read = read_range(times.range, options); !read) return read;
-  if (options.command == Command::project) {
-    if (Status read = read_grain(times.projected_grain, options.projected_grain_ns); !read) return read;
+  if (options.command == Command::project || !options.html.empty()) {
+    const bool usual = options.command == Command::report && times.projected_grain.empty();
+    if (Status read = read_grain(usual ? kUsualGrain : times.projected_grain, options.projected_grain_ns); !read)
+      return read;
     auto nodes = parse_nodes(times.nodes);
     if (!nodes) return nodes.error();
     options.nodes = std::move(nodes).value();

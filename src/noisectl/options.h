@@ -72,8 +72,8 @@ struct Options {
   std::uint64_t size_bytes = 0;               ///< record: end when the file is as large; 0: never
   std::optional<std::uint64_t> duration_ns;   ///< top, record: end after this time; selftest: spend it;
                                               ///< what needs a recording of a daemon: record so long
-  std::uint64_t projected_grain_ns = 0;       ///< project: work of a phase
-  std::vector<std::uint64_t> nodes;           ///< project: sizes of the job, rising
+  std::uint64_t projected_grain_ns = 0;       ///< project, report as a page: work of a phase
+  std::vector<std::uint64_t> nodes;           ///< the same: sizes of the job, rising
   std::vector<std::string> only;              ///< selftest: modes; empty: all
   std::uint64_t interval_ns = 1'000'000'000;  ///< top: time between two updates
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "noisectl/measured.h"
 #include "noisectl/output.h"
@@ -44,14 +45,7 @@ Status run_project(const Options& options) {
   play_all(player, &phases);
   phases.finish();
 
-  views::ProjectionView view;
-  for (std::size_t cpu = 0; cpu < cpus; ++cpu) {
-    input.cpus.push_back({counted.cpu_number(cpu), totals.observed_ns(cpu), &phases.phases(cpu)});
-    view.longest_stretch_ns = std::max(view.longest_stretch_ns, totals.longest_ns(cpu));
-  }
-  view.projection = project(input);
-  view.all_sources = totals.sources().timed(counted.sources());
-  view.untimed = totals.sources().untimed(counted.sources());
+  views::ProjectionView view = projection_of(std::move(input), totals, phases, player.playback());
   view.report = player.report();
   Output output(stdout);
   output.write(options.json ? views::to_json(view) + "\n" : views::to_text(view));

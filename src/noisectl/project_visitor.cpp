@@ -29,8 +29,7 @@ void ObservedVisitor::begins(std::size_t cpu, std::uint64_t first_ns) {
     return;
   }
   seen.begun = true;
-  // Of a daemon that ran before, this is when it began, and the recording later.
-  open(cpu, std::max(first_ns, playback_.description().base.clock.monotonic_ns));
+  open(cpu, playback_.recorded_from(cpu, first_ns));
 }
 
 void ObservedVisitor::detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) {
@@ -76,6 +75,19 @@ PhasesVisitor::PhasesVisitor(const Playback& playback, const ObservedTotals& tot
     : ObservedVisitor(playback) {
   for (std::size_t cpu = 0; cpu < cpus(); ++cpu)
     cpus_.push_back(std::make_unique<CpuPhases>(grain_ns, totals.observed_ns(cpu), sources));
+}
+
+views::ProjectionView projection_of(ProjectionInput input, const ObservedTotals& totals, const PhasesVisitor& phases,
+                                    const Playback& playback) {
+  views::ProjectionView view;
+  for (std::size_t cpu = 0; cpu < playback.description().base.cpus.size(); ++cpu) {
+    input.cpus.push_back({playback.cpu_number(cpu), totals.observed_ns(cpu), &phases.phases(cpu)});
+    view.longest_stretch_ns = std::max(view.longest_stretch_ns, totals.longest_ns(cpu));
+  }
+  view.projection = project(input);
+  view.all_sources = totals.sources().timed(playback.sources());
+  view.untimed = totals.sources().untimed(playback.sources());
+  return view;
 }
 
 }  // namespace noised::client

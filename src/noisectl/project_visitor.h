@@ -10,6 +10,7 @@
 #include "analysis/projection.h"
 #include "analysis/removable.h"
 #include "recording/player.h"
+#include "views/project.h"
 
 namespace noised::client {
 
@@ -95,5 +96,10 @@ class PhasesVisitor : public ObservedVisitor {
  private:
   std::vector<std::unique_ptr<CpuPhases>> cpus_;
 };
+
+/// The projection out of both times, to the job of `input`, in which CPUs are filled in. `playback` is the one of the
+/// second time; the view's report is not set.
+views::ProjectionView projection_of(ProjectionInput input, const ObservedTotals& totals, const PhasesVisitor& phases,
+                                    const Playback& playback);
 
 }  // namespace noised::client

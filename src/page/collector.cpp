@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace noised::page {
 namespace {
@@ -30,7 +31,8 @@ void Collector::see(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_n
   first_ns_ = nothing_yet ? start_ns : std::min(first_ns_, start_ns);
   last_ns_ = nothing_yet ? end_ns : std::max(last_ns_, end_ns);
   Seen& seen = seen_[cpu];
-  if (!seen.begun) seen = {true, start_ns, end_ns, 0};
+  if (!seen.begun) seen = {true, false, start_ns, end_ns, 0};
+  if (std::exchange(seen.apart, false)) note_missing(cpu, seen.last_ns, start_ns);
   seen.last_ns = std::max(seen.last_ns, end_ns);
 }
 
@@ -68,9 +70,11 @@ void Collector::gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_n
 }
 
 void Collector::begins(std::size_t cpu, std::uint64_t first_ns) {
-  const Seen before = seen_[cpu];
-  see(cpu, first_ns, first_ns);
-  if (before.begun && before.last_ns < first_ns) note_missing(cpu, before.last_ns, first_ns);  // between two parts
+  Seen& seen = seen_[cpu];
+  seen.apart = seen.begun;
+  const std::uint64_t from_ns = playback_.recorded_from(cpu, first_ns);
+  // A new part says again when the loop began: then what it is the first to tell is where it begins.
+  if (!seen.begun || from_ns > seen.last_ns) see(cpu, from_ns, from_ns);
 }
 
 void Collector::sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t /*iterations*/) {

@@ -48,6 +48,7 @@ class Collector : public PlayerVisitor {
  private:
   struct Seen {
     bool begun = false;
+    bool apart = false;  // what comes next is of a new part
     std::uint64_t first_ns = 0;
     std::uint64_t last_ns = 0;
     std::uint64_t missing_ns = 0;

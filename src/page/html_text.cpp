@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/quote.h"
 #include "views/views.h"
 
@@ -64,6 +66,12 @@ std::string duration_html(std::uint64_t ns) {
   }
   return fmt::format("<span title=\"{} ns\">{}</span>", grouped(ns), text);
 }
+
+std::string signed_duration_html(double ns) {
+  return (ns < -0.5 ? "−" : "") + duration_html(static_cast<std::uint64_t>(std::llround(std::abs(ns))));
+}
+
+std::string code_html(std::string_view text) { return "<code>" + escape_html(text) + "</code>"; }
 
 std::string grouped(std::uint64_t number) {
   const std::string digits = std::to_string(number);

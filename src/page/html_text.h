@@ -18,6 +18,12 @@ std::string escape_script(std::string_view json);
 /// "12.4 µs", as HTML, with the exact nanoseconds as its title.
 std::string duration_html(std::uint64_t ns);
 
+/// The same, with a sign if it is negative: a cost may be.
+std::string signed_duration_html(double ns);
+
+/// A name as it is in the kernel, or something to type, out of anything.
+std::string code_html(std::string_view text);
+
 /// An exact count, in groups of three digits.
 std::string grouped(std::uint64_t number);
 

@@ -17,6 +17,8 @@ function drawAll() {
   drawChosen();
   drawHistograms();
   drawDensity(document.getElementById('density-chart'));
+  drawProjection(document.getElementById('projection-chart'));
+  drawPhases(document.getElementById('phase-charts'));
 }
 
 function offerCpus() {

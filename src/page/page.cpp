@@ -24,15 +24,19 @@ std::string part(std::string_view name, const PageInput& input) {
     std::string_view name;
     std::string (*make)(const PageInput&);
   };
-  static constexpr std::array<Part, 9> kParts{{{"title", title},
-                                               {"data", to_json},
-                                               {"about", about_table},
-                                               {"categories", category_table},
-                                               {"cpus", cpu_table},
-                                               {"sources", source_table},
-                                               {"tails", tail_table},
-                                               {"combinations", combination_table},
-                                               {"detours", detour_table}}};
+  static constexpr std::array<Part, 13> kParts{{{"title", title},
+                                                {"data", to_json},
+                                                {"about", about_table},
+                                                {"categories", category_table},
+                                                {"cpus", cpu_table},
+                                                {"sources", source_table},
+                                                {"tails", tail_table},
+                                                {"combinations", combination_table},
+                                                {"detours", detour_table},
+                                                {"projection-head", projection_head},
+                                                {"projection", projection_tables},
+                                                {"phases", phase_tables},
+                                                {"advice", advice_tables}}};
   const auto found = std::find_if(kParts.begin(), kParts.end(), [&](const Part& it) { return it.name == name; });
   assert(found != kParts.end());
   return found->make(input);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "page/cost_json.h"
 #include "page/html_text.h"
 #include "page/page.h"
 #include "views/all_cpus.h"
@@ -181,7 +182,9 @@ std::string to_json(const PageInput& input) {
            {"timeline", bins_json(input.collector.all(), first_ns, {0})},
            {"cpu_timeline", bins_json(input.collector.by_cpu(), first_ns, single ? std::vector<std::size_t>() : shown)},
            {"longest", std::move(longest)},
-           {"density", density_json(input.density)}}));
+           {"density", density_json(input.density)},
+           {"projection", projection_json(input)},
+           {"phases", phases_json(input)}}));
 }
 
 }  // namespace noised::page

@@ -24,8 +24,6 @@ std::string name_html(Category category) {
   return fmt::format(R"(<span class="name"><span class="key c-{}"></span>{}</span>)", to_string(category), name);
 }
 
-std::string code_html(std::string_view text) { return "<code>" + escape_html(text) + "</code>"; }
-
 std::vector<std::string> source_row(const PageInput& input, const MergedSource& source) {
   const auto time = [&](std::uint64_t ns) { return source.timed ? duration_html(ns) : "not timed"; };
   return {name_html(source.category),

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From records to counts. A record that cannot be true ends the playback: it would be counted wrong.
+#include <algorithm>
+
 #include "pipeline/losses.h"
 #include "recording/player.h"
 
@@ -121,6 +123,12 @@ std::optional<std::string> Playback::play(std::string_view block, PlayerVisitor*
   }
   if (!reader.good()) return "a record that makes no sense";
   return std::nullopt;
+}
+
+// The clock of a recording of a whole run was read when nothing had been observed yet.
+std::uint64_t Playback::recorded_from(std::size_t place, std::uint64_t first_ns) const {
+  const Counts& base = description_.base;
+  return base.cpus[place].observed_ns == 0 ? first_ns : std::max(first_ns, base.clock.monotonic_ns);
 }
 
 void Playback::fill(Snapshot& snapshot) const {

@@ -35,7 +35,8 @@ class PlayerVisitor {
   virtual void detour(std::size_t /*cpu*/, const Ledger& /*ledger*/, std::string_view /*details*/) {}
   /// The CPU was not observed in this time: the loop was not there, or rested.
   virtual void gap(std::size_t /*cpu*/, std::uint64_t /*start_ns*/, std::uint64_t /*end_ns*/) {}
-  /// The CPU is observed from this time on; again where a new part of the recording begins.
+  /// The CPU is observed from this time on, which may be before the recording (Playback::recorded_from()); again where
+  /// a new part of the recording begins: what is between the two is missing.
   virtual void begins(std::size_t /*cpu*/, std::uint64_t /*first_ns*/) {}
   /// Until this time, from the end of the sample before it, the loop did so many iterations; 0: the first of a series.
   virtual void sample(std::size_t /*cpu*/, std::uint64_t /*end_ns*/, std::uint64_t /*iterations*/) {}
@@ -58,6 +59,9 @@ class Playback {
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Detours were played since that checkpoint: they are newer than observed times and losses.
   [[nodiscard]] bool behind() const { return behind_; }
+  /// When what a CPU did is in the recording from, of one whose observation began at `first_ns`: a daemon that ran
+  /// before says when that was, at the beginning and again in each new part.
+  [[nodiscard]] std::uint64_t recorded_from(std::size_t place, std::uint64_t first_ns) const;
   /// Number of the CPU at this place of the description.
   [[nodiscard]] unsigned cpu_number(std::size_t place) const { return description_.base.cpus[place].cpu; }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "views/estimate_text.h"
 #include "views/format.h"
 #include "views/report_tables.h"
 #include "views/table.h"
@@ -18,30 +19,6 @@ namespace {
 
 std::string label(const RemovableSource& source) {
   return fmt::format("{}:{}", to_string(source.kind), printable(source.name));
-}
-
-/// format_duration() stays with minutes up to a thousand of them, and with hours for ever.
-std::string long_time_text(std::uint64_t ns) {
-  constexpr double kHourNs = 3'600e9;
-  const double hours = static_cast<double>(ns) / kHourNs;
-  if (hours < 1) return format_duration(ns);
-  return hours < 72 ? fmt::format("{:.3g} h", hours) : fmt::format("{:.0f} days", hours / 24);
-}
-
-/// What an estimate needs, where it has no value.
-std::string needs_text(const Estimate& estimate) {
-  return estimate.needs_ns ? fmt::format("needs {} more", long_time_text(*estimate.needs_ns)) : "not seen";
-}
-
-std::string share_range(const Estimate& estimate) {
-  return fmt::format("{} to {}", format_share(std::min(*estimate.low, 1.0)),
-                     format_share(std::min(*estimate.high, 1.0)));
-}
-
-/// 1 + excess, with as many decimals as its lower end has before its second digit: "1.32", "1.000012".
-std::string slowdown_text(double excess, double least) {
-  const int decimals = least > 0 ? std::clamp(2 - static_cast<int>(std::floor(std::log10(least))), 2, 9) : 2;
-  return fmt::format("{:.{}f}", 1 + excess, decimals);
 }
 
 std::string ns_text(double ns) { return format_duration(static_cast<std::uint64_t>(std::llround(ns))); }
@@ -100,9 +77,7 @@ std::vector<std::string> size_row(const JobSize& size) {
   }
   const Estimate& excess = size.excess;
   row.push_back(excess.value ? slowdown_text(*excess.value, *excess.low) : needs_text(excess));
-  row.push_back(excess.value ? fmt::format("{} to {}", slowdown_text(*excess.low, *excess.low),
-                                           slowdown_text(*excess.high, *excess.low))
-                             : "");
+  row.push_back(excess.value ? slowdown_range(excess) : "");
   return row;
 }
 

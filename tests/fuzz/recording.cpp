@@ -7,14 +7,18 @@
 #include <memory>
 #include <string>
 
+#include "advice/advice_view.h"
+#include "advice/advise.h"
 #include "analysis/distributions.h"
 #include "analysis/peak.h"
+#include "analysis/phase_analysis.h"
 #include "analysis/quanta.h"
 #include "fuzz.h"
 #include "page/collector.h"
 #include "page/tails.h"
 #include "recording/player.h"
 #include "views/density.h"
+#include "views/phases.h"
 #include "views/views.h"
 
 using namespace noised;
@@ -38,22 +42,28 @@ class Detours : public PlayerVisitor {
   const Playback& playback_;
 };
 
-/// What pages, densities, peaks and series make of the same: any events, in any order.
+/// What pages, advice, densities, peaks, phases and series make of the same: any events, in any order.
 class Readers : public PlayerVisitor {
  public:
   explicit Readers(const Playback& playback)
       : detours(playback),
+        sources_(playback.sources()),
         collector_(playback),
         tails_(none_, playback),
+        advice_(playback.sources(), machine_),
         peak_(playback.sources(), 1'000, 100'000),
         quanta_(playback.description().base.cpus.size()) {
-    for (std::size_t cpu = 0; cpu < quanta_.size(); ++cpu)
+    for (std::size_t cpu = 0; cpu < quanta_.size(); ++cpu) {
       distributions_.push_back(std::make_unique<Distributions>(cpu == 0 ? 200 : 7'000));
+      phases_.push_back(std::make_unique<PhaseAnalysis>(playback.sources(), cpu));
+    }
   }
   void begins(std::size_t cpu, std::uint64_t first_ns) override {
     collector_.begins(cpu, first_ns);
+    advice_.begins(cpu, first_ns);
     distributions_[cpu]->begin(first_ns);
     quanta_[cpu].interrupt();
+    phases_[cpu]->interrupt();
   }
   void interval(std::size_t cpu, const Interval& interval) override {
     distributions_[cpu]->add(interval);
@@ -63,22 +73,36 @@ class Readers : public PlayerVisitor {
     detours.detour(cpu, ledger, details);
     collector_.detour(cpu, ledger, details);
     tails_.detour(cpu, ledger, details);
+    advice_.detour(cpu, ledger, details);
+    phases_[cpu]->add(ledger);
     distributions_[cpu]->add(ledger);
     peak_.add(ledger);
     quanta_[cpu].add(ledger.detour);
   }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
     collector_.gap(cpu, start_ns, end_ns);
+    advice_.gap(cpu, start_ns, end_ns);
+    phases_[cpu]->interrupt();
     distributions_[cpu]->skip(start_ns, end_ns);
   }
   void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override {
     collector_.sample(cpu, end_ns, iterations);
+    phases_[cpu]->sample(end_ns, iterations);
     if (const auto quantum = quanta_[cpu].sample(end_ns, iterations))
       check(quantum->start_ns <= quantum->end_ns, "a quantum ends after it began");
   }
   void finish(const Report& report) {
     collector_.finish(report);
     check(collector_.first_ns() <= collector_.last_ns(), "the page ends after it begins");
+    advice_.finish();
+    const Advice advice = advise(advice_, sources_, machine_, report);
+    check(advice.detours == detours.count, "every detour is in the advice");
+    check(!views::to_json(advice, report).empty(), "advice is shown");
+    for (std::size_t cpu = 0; cpu < phases_.size(); ++cpu) {
+      phases_[cpu]->finish();
+      const auto shown = views::phases_of(static_cast<unsigned>(cpu), *phases_[cpu], sources_, report);
+      check(!views::to_text({shown}, {}, report).empty(), "phases are shown");
+    }
     std::vector<DensityComparison> densities;
     std::uint64_t counted = 0;
     for (std::size_t cpu = 0; cpu < distributions_.size(); ++cpu) {
@@ -93,12 +117,16 @@ class Readers : public PlayerVisitor {
   Detours detours;
 
  private:
+  const SourceTable& sources_;
+  const Machine machine_;
   const std::vector<page::MergedSource> none_;
   page::Collector collector_;
   page::Tails tails_;
+  AdviceCollector advice_;
   PeakCounter peak_;
   std::vector<std::unique_ptr<Distributions>> distributions_;
   std::vector<QuantumSeries> quanta_;
+  std::vector<std::unique_ptr<PhaseAnalysis>> phases_;
 };
 
 // Sums of many played detours may pass 2^64, which those of a measurement cannot: then they stop there.

@@ -10,6 +10,9 @@ CHARTS = ['category-chart', 'source-chart', 'timeline-chart', 'histogram-charts'
 # The length of what a chart's paths, bars and dots are made of: nothing drawn is 0.
 DRAWN = ("[...document.querySelectorAll('#%s svg path, #%s svg rect.part')]"
          ".reduce((sum, it) => sum + (it.getAttribute('d') || 'x').length, 0)")
+# The texts of the first table whose caption begins so, row by row.
+TABLE = """[...[...document.querySelectorAll('caption')].find((it) => it.textContent.startsWith('%s')).parentElement
+  .querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))"""
 SUMS = """(() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const columns = data.timeline.lanes[0].slice(0, data.categories.length);
@@ -49,6 +52,40 @@ def check_harmless(browser, name, report):
           f'{name}: the host is not told as it is')
 
 
+def check_projection(browser, name):
+    """Each size of the job is a point, or says what it needs, as in the table."""
+    sizes = browser.evaluate("JSON.parse(document.getElementById('data').textContent).projection.sizes")
+    check(len(sizes) == 7, f'{name}: {len(sizes)} sizes of the job')
+    known = [size for size in sizes if size['excess'] and size['excess'][1] > 0]
+    drawn = browser.evaluate("document.querySelectorAll('#projection-chart circle').length")
+    check(drawn == len(known), f'{name}: {drawn} sizes are drawn of {len(known)}')
+    texts = ' '.join(browser.evaluate("[...document.querySelectorAll('#projection-chart text')].map((it) => it.textContent)"))
+    table = browser.evaluate(TABLE % 'The job by its size')
+    for size, row in zip(sizes, table):
+        check(row[3] == size['text'], f'{name}: the table says {row[3]} of {size}')
+        check(size in known or size['text'] in texts, f'{name}: the chart does not say {size["text"]}')
+    return len(known)
+
+
+def check_phases(browser, name, cpus):
+    drawn = browser.evaluate("[...document.querySelectorAll('#phase-charts svg')].filter((it) => it.querySelector('circle')).length")
+    check(drawn == cpus, f'{name}: phases of {drawn} CPUs are drawn, not of {cpus}')
+    told = browser.evaluate("document.body.textContent.includes('Nothing was measured in phases of fixed work')")
+    check(told == (cpus == 0), f'{name}: whether there are phases is told wrong')
+    if cpus:
+        rows = browser.evaluate(TABLE % 'What an activation costs a phase')
+        check(any(' to ' in row[3] for row in rows), f'{name}: no source has an indirect cost')
+
+
+def check_advice(browser, name, report):
+    """Its rows add up to the stolen time, to the nanosecond."""
+    rows = browser.evaluate("[...[...document.querySelectorAll('caption')].find((it) => it.textContent.startsWith('Noise by what'))"
+                            ".parentElement.querySelectorAll('tbody tr')].map((it) => it.cells[1].firstElementChild.title)")
+    *parts, whole = [int(row.replace(',', '').replace(' ns', '')) for row in rows]
+    stolen = sum(cpu['detour_ns'] for cpu in report['cpus'])
+    check(sum(parts) == whole == stolen, f'{name}: advice is of {sum(parts)} of {whole} ns, of {stolen} that were stolen')
+
+
 def zoom(browser, name):
     """By wheel and by dragging: the chart must show another time afterwards."""
     times = "[...document.querySelectorAll('#timeline-chart svg text')].map((it) => it.textContent).join()"
@@ -81,6 +118,10 @@ def look(browser, directory, name):
     check_drawn(browser, name)
     check_sums(browser, name, report)
     check_harmless(browser, name, report)
+    known = check_projection(browser, name)
+    check(known > 0 or name == 'many', f'{name}: nothing of the projection is known')
+    check_phases(browser, name, 4 if name == 'hostile' else 0)
+    check_advice(browser, name, report)
     browser.screenshot(f'{directory}/{name}-light.png')
     browser.look(1280, scheme='dark')
     browser.screenshot(f'{directory}/{name}-dark.png')

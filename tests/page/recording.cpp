@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// page_recording FILE CPUS INTERVALS: a recording as large as wanted, of random noise that is the same every time, with
-// names that mean harm, a CPU that is not observed all the time, and incomplete detours.
+// page_recording FILE CPUS INTERVALS [phases]: a recording as large as wanted, of random noise that is the same every
+// time, with names that mean harm, a CPU that is not observed all the time, and incomplete detours; measured in phases
+// of fixed work if that is asked for.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pipeline/watched_cpu.h"
@@ -22,6 +24,8 @@ namespace {
 
 constexpr const char* kHostile = "</script><img src=x onerror=alert(1)>";
 constexpr std::uint64_t kBootNs = 1'000'000'000'000;
+constexpr std::uint64_t kGrainNs = 100'000;
+constexpr std::uint64_t kIterations = 10'000;
 
 void must(const Status& done) {
   if (done) return;
@@ -37,7 +41,13 @@ BlockWriter create(const std::string& path) {
 
 class Writer {
  public:
-  Writer(const std::string& path, std::size_t cpus) : file_(create(path)), last_ns_(cpus, kBootNs), blind_ns_(cpus, 0) {
+  Writer(const std::string& path, std::size_t cpus, bool phases)
+      : file_(create(path)), last_ns_(cpus, kBootNs), blind_ns_(cpus, 0), left_ns_(phases ? cpus : 0, kGrainNs) {
+    if (phases) {
+      description_.grain_ns = kGrainNs;
+      description_.work = kIterations;
+      description_.policy = kHostile;
+    }
     description_.start = "2026-01-01T00:00:00Z";
     description_.boot_parameters = kHostile;
     description_.processor = "A&B <i>processor</i>";
@@ -56,7 +66,10 @@ class Writer {
     must(file_.add(BlockKind::description, to_json(description_)));
     records_.begin(room_, cpus);
     name_sources();
-    for (std::size_t i = 0; i < cpus; ++i) records_.begins(i, kBootNs + i);
+    for (std::size_t i = 0; i < cpus; ++i) {
+      records_.begins(i, kBootNs + i);
+      begin_series(i);
+    }
   }
 
   void write(std::uint64_t intervals) {
@@ -99,10 +112,28 @@ class Writer {
     (void)watched_[cpu]->add(interval);
     ++intervals_;
   }
+  void begin_series(std::size_t cpu) {
+    if (left_ns_.empty()) return;
+    records_.sample(cpu, last_ns_[cpu] + 1, 0);
+    left_ns_[cpu] = kGrainNs;
+  }
+  // The work until the next detour, which makes the work after it slower.
+  void work(std::size_t cpu, std::uint64_t until_ns) {
+    if (left_ns_.empty()) return;
+    std::uint64_t at_ns = last_ns_[cpu];
+    for (std::uint64_t& left_ns = left_ns_[cpu]; at_ns + left_ns < until_ns; left_ns = kGrainNs + between(0, 800)) {
+      at_ns += left_ns;
+      have_room();
+      records_.sample(cpu, at_ns, kIterations);
+    }
+    left_ns_[cpu] -= std::min(left_ns_[cpu] - 1, until_ns - at_ns);
+    left_ns_[cpu] += 1'500;
+  }
   // One interval after the other, each half time with one nested in it; one detour in a thousand is long.
   void write_detour(std::size_t cpu) {
     have_room();
     const std::uint64_t start_ns = last_ns_[cpu] + between(20'000, 300'000) * (cpu % 3 + 1);
+    work(cpu, start_ns);
     std::uint64_t at_ns = start_ns;
     for (std::uint64_t n = between(0, 2); n > 0; --n) {
       at_ns += between(50, 400);
@@ -124,6 +155,7 @@ class Writer {
     blind_ns_[cpu] = (last_ns_[cpu] - kBootNs) / 4;
     records_.gap(cpu, RecordTag::rested, last_ns_[cpu], last_ns_[cpu] + blind_ns_[cpu]);
     last_ns_[cpu] += blind_ns_[cpu];
+    begin_series(cpu);
   }
   void checkpoint() {
     Counts counts = description_.base;
@@ -145,6 +177,7 @@ class Writer {
   std::vector<std::unique_ptr<WatchedCpu>> watched_;
   std::vector<std::uint64_t> last_ns_;
   std::vector<std::uint64_t> blind_ns_;
+  std::vector<std::uint64_t> left_ns_;  // until the phase's work is done; empty: no phases
   std::vector<char> room_ = std::vector<char>(std::size_t{1} << 20U);
   RecordWriter records_;
   std::uint64_t intervals_ = 0;
@@ -153,11 +186,12 @@ class Writer {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const unsigned long cpus = argc == 4 ? std::strtoul(argv[2], nullptr, 10) : 0;
-  if (cpus == 0 || cpus > 1'000) {
-    fmt::print(stderr, "usage: page_recording FILE CPUS INTERVALS (1 to 1000 CPUs)\n");
+  const unsigned long cpus = argc == 4 || argc == 5 ? std::strtoul(argv[2], nullptr, 10) : 0;
+  const bool phases = argc == 5 && std::string_view(argv[4]) == "phases";
+  if (cpus == 0 || cpus > 1'000 || (argc == 5 && !phases)) {
+    fmt::print(stderr, "usage: page_recording FILE CPUS INTERVALS [phases] (1 to 1000 CPUs)\n");
     return 2;
   }
-  Writer writer(argv[1], cpus);
+  Writer writer(argv[1], cpus, phases);
   writer.write(std::strtoull(argv[3], nullptr, 10));
 }

@@ -50,6 +50,13 @@ TEST_CASE("a stretch is divided between its blocks", "[advice]") {
   CHECK(total(blocks) == 1'000'001'750'000);
 }
 
+TEST_CASE("a stretch may end where time does", "[advice]") {
+  TimeBlocks blocks;
+  blocks.add_stretch(UINT64_MAX / 2, UINT64_MAX);
+  CHECK(total(blocks) == Catch::Approx(static_cast<double>(UINT64_MAX / 2)));
+  CHECK(blocks.size() <= TimeBlocks::kMost);
+}
+
 TEST_CASE("Student's t as in tables", "[advice]") {
   CHECK(students_t(7) == Catch::Approx(2.364624).epsilon(0.005));
   CHECK(students_t(10) == Catch::Approx(2.228139).epsilon(0.002));

@@ -207,6 +207,23 @@ TEST_CASE("time that was not observed is in no share", "[advice]") {
   CHECK(observed == 1'000'000'000);
 }
 
+TEST_CASE("what had no room in a recording is not observed, though it says again when the loop began", "[advice]") {
+  SourceTable sources;
+  const Machine machine = test::recorded_machine();
+  AdviceCollector collector(sources, machine);
+  collector.begins(0, 1'000'000'000);
+  for (const std::uint64_t at_ns : {1'099'000'000, 1'500'000'000, 1'799'000'000}) {
+    if (at_ns == 1'500'000'000) collector.begins(0, 1'000'000'000);
+    DetourScene detour(sources, at_ns);
+    detour.outside(1'000'000, 0);
+    collector.detour(0, detour.done(), "");
+  }
+  collector.finish();
+  double observed = 0;
+  for (std::size_t i = 0; i < collector.observed().size(); ++i) observed += collector.observed().sum(i);
+  CHECK(observed == 400'000'000);  // 1.0 to 1.1 s, and 1.5 to 1.8 s
+}
+
 TEST_CASE("advice of a recording adds up to its report, as JSON and as text", "[advice]") {
   const test::TemporaryDirectory directory;
   test::LossyRun run;

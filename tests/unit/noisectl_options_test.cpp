@@ -75,6 +75,10 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(exported.input == "in");
   CHECK(options({"report", "--by", "events", "--csv"}).by == client::ReportBy::events);
   CHECK(options({"report", "--html", "page"}).html == "page");
+  CHECK(options({"report", "--html", "page"}).projected_grain_ns == 1'000'000);
+  CHECK(options({"report", "--html", "page"}).nodes.size() == 7);
+  CHECK(options({"report", "--html", "page", "--grain", "20us"}).projected_grain_ns == 20'000);
+  CHECK(options({"report", "--html", "page", "--grain", "20us"}).grain_ns == 0);
   CHECK(options({"--replay", "r", "ftq", "--compare", "--json", "--cpu", "3"}).compare);
   CHECK(options({"fwq"}).command == Command::fwq);
   CHECK(options({"selfish"}).command == Command::selfish);
@@ -179,6 +183,9 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"ftq", "--json"}, "--json"},
                         {{"histogram", "--range", ""}, "--range"},
                         {{"report", "--duration", "1s"}, "--html"},
+                        {{"report", "--grain", "1ms"}, "--html"},
+                        {{"report", "--html", "p", "--grain", "1ns"}, "--grain"},
+                        {{"project", "--grain", ""}, "--grain"},
                         {{"--replay", "r", "density", "--duration", "1s"}, "--duration"},
                         {{"--replay", "r", "record", "-o", "o"}, "--replay"},
                         {{"--socket", "", "report"}, "--socket"},

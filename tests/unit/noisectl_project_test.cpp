@@ -27,9 +27,12 @@ class Stretches : public client::ObservedVisitor {
   void end_stretch(std::size_t /*cpu*/, std::uint64_t last_ns) override { seen.back().second = last_ns; }
 };
 
+constexpr std::uint64_t kObservedBefore = 400;
+
 Description description_of(std::uint64_t recorded_from_ns) {
   Description description;
   description.base.cpus.resize(1);
+  description.base.cpus[0].observed_ns = kObservedBefore;
   description.base.clock.monotonic_ns = recorded_from_ns;
   return description;
 }
@@ -40,10 +43,10 @@ std::unique_ptr<Playback> playback_from(std::uint64_t recorded_from_ns) {
   return std::move(playback).value();
 }
 
-/// Tells what was counted by then: so much observed, at this time.
+/// Tells what was counted by then: so much observed of the recording, at this time.
 void play_counts(Playback& playback, std::uint64_t observed_ns, std::uint64_t now_ns) {
   Counts counts = description_of(now_ns).base;
-  counts.cpus[0].observed_ns = observed_ns;
+  counts.cpus[0].observed_ns += observed_ns;
   std::vector<char> room(4'096 + to_json(counts).size());
   RecordWriter writer;
   writer.begin(room, 1);

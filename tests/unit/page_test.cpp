@@ -6,58 +6,16 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "noisectl/density_visitor.h"
-#include "noisectl/measured.h"
 #include "page/collector.h"
 #include "page/page.h"
 #include "page/tails.h"
-#include "recording_scene.h"
+#include "page_scene.h"
 
 using namespace noised;
 using namespace noised::page;
 using namespace noised::test;
 
 namespace {
-
-std::string record(RecordedRun& run, const TemporaryDirectory& directory, int drains) {
-  record_drains(run, directory.path("run"), drains);
-  return directory.path("run");
-}
-
-// What a page is made of.
-struct Made {
-  explicit Made(const std::string& path) : player(Player::open(path).value()), collector(player.playback()) {
-    while (player.step(&collector)) {
-    }
-    report = player.report();
-    collector.finish(report);
-    status = player.status();
-    merged = merge(report, player.histograms());
-    auto again = Player::open(path);
-    REQUIRE(again);
-    Tails tails(merged.sources, again.value().playback());
-    while (again.value().step(&tails)) {
-    }
-    REQUIRE(tails.set(merged.sources));
-    client::Options options;
-    options.replay = path;
-    auto measured = client::Measured::get(options);
-    REQUIRE(measured);
-    auto densities = client::densities_of(measured.value());
-    REQUIRE(densities);
-    density = density_chart(densities.value().all, densities.value().cpus);
-  }
-  [[nodiscard]] PageInput input() const {
-    return {report, status, player.playback().description(), collector, merged, density};
-  }
-
-  Player player;
-  Collector collector;
-  Report report;
-  StatusView status;
-  Merged merged;
-  DensityChart density;
-};
 
 std::uint64_t sum_of(const TimeBins& bins, std::size_t lane, std::size_t column) {
   std::uint64_t sum = 0;
@@ -84,12 +42,6 @@ class SelfTimes : public PlayerVisitor {
  private:
   const Playback& playback_;
 };
-
-nlohmann::json data_of(const std::string& page) {
-  const std::string_view open = R"(<script type="application/json" id="data">)";
-  const std::size_t at = page.find(open) + open.size();
-  return nlohmann::json::parse(page.substr(at, page.find("</script>", at) - at));
-}
 
 }  // namespace
 
@@ -181,6 +133,30 @@ TEST_CASE("a part of a recording that is missing is not observed", "[page]") {
   collector.finish(report);
   CHECK(sum_of(collector.by_cpu(), 0, kMissingColumn) == 4'000);
   CHECK(sum_of(collector.by_cpu(), 1, kMissingColumn) == 9'000);  // it never began
+}
+
+TEST_CASE("of a daemon that ran before, the page begins with what was recorded, and parts with what they have",
+          "[page]") {
+  Description description;
+  description.base.cpus.resize(2);
+  for (CpuCounts& cpu : description.base.cpus) cpu.observed_ns = 500'000;
+  description.base.clock.monotonic_ns = 900'000;
+  const auto playback = Playback::begin(to_json(description));
+  REQUIRE(playback);
+  Collector collector(*playback.value());
+  for (const std::size_t cpu : {0, 1}) collector.begins(cpu, 3'000);
+  collector.sample(0, 950'000, 1);
+  collector.begins(0, 3'000);  // something had no room
+  collector.sample(0, 970'000, 1);
+  collector.sample(0, 1'000'000, 1);
+  Report report;
+  report.cpus.resize(2);
+  report.cpus[0].observed_ns = report.cpus[1].observed_ns = 100'000;
+  collector.finish(report);
+  CHECK(collector.first_ns() == 900'000);
+  CHECK(collector.last_ns() == 1'000'000);
+  CHECK(sum_of(collector.by_cpu(), 0, kMissingColumn) == 20'000);
+  CHECK(sum_of(collector.by_cpu(), 1, kMissingColumn) == 0);
 }
 
 TEST_CASE("tails and the longest detour are those of the detours themselves", "[page]") {
@@ -277,8 +253,9 @@ TEST_CASE("the page says not timed of what was only counted, and has the mean of
                     {3, "io", "irq", "eth0", 3, 1'000'000'000'000, 1, 0, 999'999'999'998, 0, 0},
                     {3, "scheduling", "softirq", "SCHED", 3, 5, 1, 2, 2, 0, 0}};
   const Merged merged = merge(report, HistogramView());
-  Collector collector(made.player.playback());
-  const PageInput input{report, made.status, made.player.playback().description(), collector, merged, made.density};
+  const client::PageParts& parts = *made.parts;
+  const PageInput input{report,        parts.status,     parts.description, made.collector, merged,
+                        parts.density, parts.projection, parts.advice,      parts.phases};
   const std::string sources = source_table(input);
   CHECK(sources.find("<code>page_fault:user</code></td><td class=\"figure\">7</td>") != std::string::npos);
   CHECK(sources.find("<td class=\"figure\">not timed</td>") != std::string::npos);
