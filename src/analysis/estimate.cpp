@@ -20,8 +20,8 @@ double before_transformation(double transformed, double skew, double blocks) {
 
 }  // namespace
 
-Spread spread(double value, std::span<const double> without) {
-  Spread result;
+Uncertainty uncertainty(double value, std::span<const double> without) {
+  Uncertainty result;
   const auto count = static_cast<double>(without.size());
   double mean = 0;
   double log_mean = 0;
@@ -45,14 +45,14 @@ Spread spread(double value, std::span<const double> without) {
   return result;
 }
 
-Ends confidence_ends(const Spread& spread) {
+Ends confidence_ends(const Uncertainty& uncertainty) {
   constexpr double kBlocks = ExcessBlocks::kBlocks;
   const double root = std::sqrt(kBlocks);
   const auto transformed = [&](double student) {
-    return 1 - spread.error * root * before_transformation(student / root, spread.skew, kBlocks);
+    return 1 - uncertainty.error * root * before_transformation(student / root, uncertainty.skew, kBlocks);
   };
-  return {std::clamp(transformed(kStudent), 0.0, std::exp(-kStudent * spread.log_error)),
-          std::max(transformed(-kStudent), std::exp(kStudent * spread.log_error))};
+  return {std::clamp(transformed(kStudent), 0.0, std::exp(-kStudent * uncertainty.log_error)),
+          std::max(transformed(-kStudent), std::exp(kStudent * uncertainty.log_error))};
 }
 
 std::optional<std::uint64_t> needed_ns(double log_error, double largest_error, const Sample& sample) {
@@ -66,7 +66,7 @@ std::optional<std::uint64_t> needed_ns(double log_error, double largest_error, c
 Estimate estimate(double value, std::span<const double> without, const Sample& sample, double largest_error) {
   Estimate result;
   if (!(value > 0)) return result;
-  const Spread around = spread(value, without);
+  const Uncertainty around = uncertainty(value, without);
   result.needs_ns = needed_ns(around.log_error, largest_error, sample);
   if (result.needs_ns) return result;
   const Ends ends = confidence_ends(around);

@@ -29,22 +29,22 @@ inline constexpr double kLargestError = 0.35;
 inline constexpr double kLargestErrorOfPart = 0.7;
 
 /// What a figure's values without each block of time in turn (delete-one jackknife) tell of how far it may be off.
-struct Spread {
+struct Uncertainty {
   double log_error = 0;  ///< standard error of the logarithm; 1, that of a single event, if a value is not positive
   double error = 0;      ///< standard error as a share of the figure
   double skew = 0;       ///< of what each block tells: positive if few blocks make the figure as large as it is
 };
-Spread spread(double value, std::span<const double> without);
+Uncertainty uncertainty(double value, std::span<const double> without);
 
-/// The ends of the 95% confidence interval of a figure with this spread, as shares of the figure, by Student's quantile
-/// for ExcessBlocks::kBlocks - 1 degrees of freedom: of the logarithm's interval, which suits a figure of few events,
-/// and that of Hall's cubic transformation against skew (Hall 1992, On the removal of skewness by transformation, J. R.
-/// Statist. Soc. B 54, 221-228), which suits one of heavy tails, at each end the wider.
+/// The ends of the 95% confidence interval of a figure with this uncertainty, as shares of the figure, by Student's
+/// quantile for ExcessBlocks::kBlocks - 1 degrees of freedom: of the logarithm's interval, which suits a figure of few
+/// events, and that of Hall's cubic transformation against skew (Hall 1992, On the removal of skewness by
+/// transformation, J. R. Statist. Soc. B 54, 221-228), which suits one of heavy tails, at each end the wider.
 struct Ends {
   double low = 1;
   double high = 1;
 };
-Ends confidence_ends(const Spread& spread);
+Ends confidence_ends(const Uncertainty& uncertainty);
 
 /// How much more must be observed, in ns, for a figure with this error of its logarithm; nothing if what was observed
 /// is enough. The square of the error falls as more is observed, and the number of independent phases rises.

@@ -89,7 +89,7 @@ class Projector {
       return delay_ns < 1 ? curve.delayed() : curve.delayed_from(delay_ns);
     };
     const double beyond = share(node_.whole);
-    const Spread around = beyond > 0 ? spread(beyond, node_.each(share)) : Spread{};
+    const Uncertainty around = beyond > 0 ? uncertainty(beyond, node_.each(share)) : Uncertainty{};
     Estimate result;
     result.needs_ns = needed_ns(around.log_error, kLargestError, sample(1 / probability, delay_ns));
     if (result.needs_ns) return result;
