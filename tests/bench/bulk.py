@@ -64,7 +64,7 @@ class Bulk:
         lists = [",".join(paths) for paths in cpus]
         lines = output_of(f"{self.build}/tests/bench/bench_bulk_project", grain, ",".join(map(str, ranks)), *lists)
         projection, played = map(json.loads, lines.splitlines())
-        return [(size["slowdown"], job["slowdown"]) for size, job in zip(projection["sizes"], played)]
+        return [(size["slowdown"], job) for size, job in zip(projection["sizes"], played)]
 
     # -- ranks that take turns on one CPU
 
@@ -116,22 +116,22 @@ class Bulk:
 
 
 def compared(program, grain, ranks, runs, projected, played):
-    """Measured against predicted. Two figures explain what differs: by how much a job that is played over the same
-    detours is slowed, and by how much the processor's clock was slower than in its fastest tenth."""
+    """Measured against predicted. A job that is played over the same detours explains what differs; `clock` is by how
+    much the processor's clock was slower than in its fastest tenth."""
     alone = [base for run in runs for base in undisturbed(run)]
     grain_ns = statistics.fmean(alone)
     took = [phase - run.get("barrier_ns", 0) for run in runs for phase in run["phases_ns"]]
     excess = [phase - base for phase, base in zip(took, alone)]
     # The ranks of the barrier did meet: each of its phases is the longest of theirs already.
     measured = of_phases(excess, grain_ns, ranks if program == "turns" else 1)
-    predicted = of_projection(projected)
     row = {"program": program, "grain_ns": grain, "ranks": ranks, "measured": shown(measured, 1),
-           "predicted": shown(predicted, 1), "ratio": None, "agree": None, "played": round(played, 5),
            "clock": round(grain_ns / statistics.quantiles(alone, n=10)[0] - 1, 5)}
-    if predicted is not None and measured.known():
-        both = ratio(measured, predicted)
-        low, high = both.interval()
-        row |= {"ratio": shown(both, 0), "agree": low <= 1 <= high}
+    for name, expected in (("predicted", of_projection(projected)), ("played", of_projection(played))):
+        row |= {name: shown(expected, 1), f"{name}_ratio": None, f"{name}_agrees": None}
+        if expected is not None and expected.known() and measured.known():
+            off = ratio(measured, expected)
+            low, high = off.interval()
+            row |= {f"{name}_ratio": shown(off, 0), f"{name}_agrees": low <= 1 <= high}
     return row
 
 
@@ -148,20 +148,23 @@ def in_words(figure):
     return f"{figure['value']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
 
 
+def verdict(row, name):
+    return {True: "yes", False: "no", None: "-"}[row[f"{name}_agrees"]]
+
+
 def bulk(build, cpus, directory):
     bench = Bulk(build, cpus, directory)
     rows = bench.turns() + bench.barrier()
     print("bulk: slowdown of phases of fixed work that end at a barrier, with 95% intervals;\n"
           f"  a task of {NOISE_NS / 1e3:.0f} us every {PERIODS_US[0] / 1e3} ms (Open MPI: on either CPU, every "
           f"{PERIODS_US[1] / 1e3} ms on the second)\n"
-          f"  {'program':9}{'grain':>8}{'ranks':>6}  {'measured':23}  {'predicted':23}  {'measured/predicted':23}"
-          f"{'agree':6}{'played':>7}{'clock':>8}")
+          f"  {'program':9}{'grain':>7}{'ranks':>6}  {'measured':23} {'predicted':23} {'agree':6}{'played':23} "
+          f"{'agree':5}{'clock':>6}")
     for row in rows:
-        agree = {True: "yes", False: "no", None: "-"}[row["agree"]]
-        of_excess = "-" if row["ratio"] is None else in_words(row["ratio"])
-        print(f"  {row['program']:9}{row['grain_ns'] / 1e3:5.0f} us{row['ranks']:6}  {in_words(row['measured']):23}  "
-              f"{in_words(row['predicted']):23}  {of_excess:23}{agree:6}{row['played']:7.3f}{row['clock']:+8.1%}")
-    print("  predicted: by noisectl's projection of recordings in between. Their ratio is of what is above 1.\n"
-          "  played: a job over the same detours, whose phases begin where its ranks let them, not anywhere.\n"
-          "  clock: what the processor's clock took besides, as it is not always at its fastest; not in measured.\n")
+        print(f"  {row['program']:9}{row['grain_ns'] / 1e3:4.0f} us{row['ranks']:6}  {in_words(row['measured']):23} "
+              f"{in_words(row['predicted']):23} {verdict(row, 'predicted'):6}{in_words(row['played']):23} "
+              f"{verdict(row, 'played'):5}{row['clock']:+6.1%}")
+    print("  predicted: by noisectl's projection, from recordings in between; turns begin anywhere, as it has it.\n"
+          "  played: a job over the same detours, whose phases begin where its ranks let them, as Open MPI has it.\n"
+          "  clock: how much slower the processor's was than it can be. That is no noise, and not in measured.\n")
     return {"bulk": rows}

@@ -127,19 +127,19 @@ int main(int argc, char** argv) {
 
   views::ProjectionView view;
   ProjectionInput input{grain_ns, nodes.value(), {}, {}};
-  std::vector<const bench::Detours*> cpus;
+  std::vector<bench::Detours> cpus;
   for (const auto& each : recorded) {
     input.cpus.push_back(each->cpu());
-    cpus.push_back(&each->detours());
+    cpus.push_back(each->detours());
   }
   view.projection = project(input);
   view.report = recorded.back()->report();
   fmt::print("{}\n", views::to_json(view));
   std::vector<std::string> played;
   for (const std::uint64_t size : nodes.value()) {
-    const bench::Replayed job = bench::replay_job(cpus, size, grain_ns);
-    played.push_back(
-        fmt::format("{{\"nodes\": {}, \"slowdown\": {:.6f}, \"error\": {:.6f}}}", size, job.slowdown, job.error));
+    const Estimate excess = bench::replay_job(cpus, size, grain_ns);
+    played.push_back(fmt::format("{{\"nodes\": {}, \"value\": {:.6f}, \"low\": {:.6f}, \"high\": {:.6f}}}", size,
+                                 1 + *excess.value, 1 + *excess.low, 1 + *excess.high));
   }
   fmt::print("[{}]\n", fmt::join(played, ", "));
   return 0;
