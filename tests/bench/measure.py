@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 
+from bulk import bulk
 from machine import Daemon, exit_on_signals, fail, online_cpus, output_of, quiet, running, say
 from observer import observer
 
@@ -246,7 +247,7 @@ def cpu_time_ns(pid):
 def main():
     build, *arguments = sys.argv[1:]
     as_json = "--json" in arguments
-    every = ["loop", "bpf", "pipeline", "daemon", "scrape", "replay", "record", "observer"]
+    every = ["loop", "bpf", "pipeline", "daemon", "scrape", "replay", "record", "observer", "bulk"]
     names = [name for name in arguments if name != "--json"] or every
     exit_on_signals()
     result = {}
@@ -254,7 +255,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="noised-bench-") as directory:
         bench = Bench(build, directory)
         run = {"loop": bench.loop, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone, "scrape": bench.scrape, "replay": bench.replay, "record": bench.record,
-               "observer": lambda: observer(build, bench.cpu, directory)}
+               "observer": lambda: observer(build, bench.cpu, directory),
+               "bulk": lambda: bulk(build, bench.cpus, directory)}
         sys.stdout = sys.stderr if as_json else tables
         for name in dict.fromkeys(names):
             say(f"measuring {name}")

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+# Is a bulk-synchronous program slowed as noised says from a recording of the same CPUs? Noise is injected, and recorded
+# in turn with the program's runs, for the loop cannot run while the program does, and a host has its moods.
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import time
+
+from bulk_statistics import of_phases, of_projection, ratio, undisturbed
+from machine import Daemon, fail, output_of, quiet, running, say
+
+GRAINS = (100_000, 1_000_000)
+RANKS = (1, 2, 8, 32, 128)  # that take turns
+NOISE_NS = 300_000
+ROUNDS = 3
+PERIODS_US = (19_300, 23_900)  # no multiple of the timer tick: they are to fall on it as often as chance has it
+MPIRUN = ("env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun", "--quiet", "--oversubscribe",
+          "--bind-to", "none", "--mca", "mpi_yield_when_idle", "0", "--mca", "btl", "self,vader", "-n", "2")
+
+
+class Bulk:
+    def __init__(self, build, cpus, directory):
+        self.build = build
+        self.directory = directory
+        self.cpus = (cpus[0], cpus[-1])
+        self.both = f"{cpus[0]},{cpus[-1]}"  # for those that look where they may run: we may be kept off one of them
+        self.program = f"{build}/tests/bench/bulk_synchronous"
+        if not os.path.exists(self.program):
+            fail("bulk needs MPI: packaging/install-dependencies --bulk, then try again")
+        self.recordings = 0
+
+    @contextlib.contextmanager
+    def noise(self, cpus):
+        """A task that wakes up on each of these CPUs, for as long as the block lasts."""
+        with contextlib.ExitStack() as stack:
+            makers = [stack.enter_context(running(
+                "taskset", "-c", self.both, f"{self.build}/tests/noise/noise", "task", "--cpu", cpu, "--period",
+                f"{period_us}us", "--work", f"{NOISE_NS}ns", "--duration", "10m", stdout=subprocess.DEVNULL))
+                for cpu, period_us in zip(cpus, PERIODS_US)]
+            time.sleep(0.5)
+            if any(maker.poll() is not None for maker in makers):
+                fail("the noise ended early")
+            yield
+
+    def record(self, cpu, seconds):
+        """The path of a recording of one CPU, with the loop of noised on it."""
+        self.recordings += 1
+        path = f"{self.directory}/{self.recordings}.noise"
+        daemon = Daemon(self.build, cpu, self.directory)
+        say(f"recording CPU {cpu} for {seconds} s")
+        report = json.loads(output_of("taskset", "-c", self.both, *daemon.command, "--duration", f"{seconds}s",
+                                      "--record", path, "--report", "json"))
+        [seen] = report["cpus"]
+        most = [f"{source['name']} {source['total_ns'] / seen['observed_ns']:.2%}" for source in report["sources"][:3]]
+        say(f"{seen['detour_ns'] / seen['observed_ns']:.2%} stolen, {seen['max_detour_ns'] / 1e6:.1f} ms at once; "
+            + ", ".join(most))
+        return path
+
+    def project(self, grain, ranks, cpus):
+        """By size of the job: what noisectl project says of a node with these CPUs, of each of which there are some
+        recordings; and what their detours do to a job that is played over them."""
+        lists = [",".join(paths) for paths in cpus]
+        lines = output_of(f"{self.build}/tests/bench/bench_bulk_project", grain, ",".join(map(str, ranks)), *lists)
+        projection, played = map(json.loads, lines.splitlines())
+        return [(size["slowdown"], job) for size, job in zip(projection["sizes"], played)]
+
+    # -- ranks that take turns on one CPU
+
+    def take_turns(self, grain, seconds):
+        say(f"turns of {grain / 1e3:.0f} us on CPU {self.cpus[1]} for {seconds} s")
+        run = json.loads(output_of(self.program, "turns", seconds, grain, self.cpus[1]))
+        if run["late"]:
+            say(f"{run['late']} of {len(run['phases_ns'])} turns began late: the one before had not ended")
+        return run
+
+    def turns(self):
+        cpu = self.cpus[1]
+        paths, runs = [], {grain: [] for grain in GRAINS}
+        with quiet(cpu), self.noise([cpu]):
+            for _ in range(ROUNDS):
+                paths.append(self.record(cpu, 14))
+                for grain, seconds in zip(GRAINS, (5, 8)):
+                    runs[grain].append(self.take_turns(grain, seconds))
+        rows = []
+        for grain in GRAINS:
+            for ranks, (projected, played) in zip(RANKS, self.project(grain, RANKS, [paths])):
+                rows.append(compared("turns", grain, ranks, runs[grain], projected, played))
+        return rows
+
+    # -- two ranks, each on a CPU of its own
+
+    def meet(self, grain, seconds):
+        say(f"Open MPI: two ranks, phases of {grain / 1e3:.0f} us, for {seconds} s")
+        run = json.loads(output_of(*MPIRUN, self.program, "barrier", seconds, grain, *self.cpus))
+        say(f"a barrier alone takes {run['barrier_ns']} ns")
+        return run
+
+    def barrier(self):
+        paths, runs = {cpu: [] for cpu in self.cpus}, {grain: [] for grain in GRAINS}
+        with self.noise(self.cpus):
+            for _ in range(ROUNDS):
+                for cpu in self.cpus:
+                    paths[cpu].append(self.record(cpu, 8))
+                for grain, seconds in zip(GRAINS, (4, 6)):
+                    runs[grain].append(self.meet(grain, seconds))
+        rows = []
+        for grain in GRAINS:
+            [(projected, played)] = self.project(grain, [1], paths.values())
+            rows.append(compared("Open MPI", grain, 2, runs[grain], projected, played))
+        return rows
+
+
+# -- side by side
+
+
+def compared(program, grain, ranks, runs, projected, played):
+    """Measured against predicted. A job that is played over the same detours explains what differs; `clock` is by how
+    much the processor's clock was slower than in its fastest tenth."""
+    alone = [base for run in runs for base in undisturbed(run)]
+    grain_ns = statistics.fmean(alone)
+    took = [phase - run.get("barrier_ns", 0) for run in runs for phase in run["phases_ns"]]
+    excess = [phase - base for phase, base in zip(took, alone)]
+    # The ranks of the barrier did meet: each of its phases is the longest of theirs already.
+    measured = of_phases(excess, grain_ns, ranks if program == "turns" else 1)
+    row = {"program": program, "grain_ns": grain, "ranks": ranks, "measured": shown(measured, 1),
+           "clock": round(grain_ns / statistics.quantiles(alone, n=10)[0] - 1, 5)}
+    for name, expected in (("predicted", of_projection(projected)), ("played", of_projection(played))):
+        row |= {name: shown(expected, 1), f"{name}_ratio": None, f"{name}_agrees": None}
+        if expected is not None and expected.known() and measured.known():
+            off = ratio(measured, expected)
+            low, high = off.interval()
+            row |= {f"{name}_ratio": shown(off, 0), f"{name}_agrees": low <= 1 <= high}
+    return row
+
+
+def shown(excess, base):
+    if excess is None or not excess.known():
+        return None
+    low, high = excess.interval()
+    return {"value": round(base + excess.value, 5), "low": round(base + low, 5), "high": round(base + high, 5)}
+
+
+def in_words(figure):
+    if figure is None:
+        return "needs more time"
+    return f"{figure['value']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
+
+
+def verdict(row, name):
+    return {True: "yes", False: "no", None: "-"}[row[f"{name}_agrees"]]
+
+
+def bulk(build, cpus, directory):
+    bench = Bulk(build, cpus, directory)
+    rows = bench.turns() + bench.barrier()
+    print("bulk: slowdown of phases of fixed work that end at a barrier, with 95% intervals;\n"
+          f"  a task of {NOISE_NS / 1e3:.0f} us every {PERIODS_US[0] / 1e3} ms (Open MPI: on either CPU, every "
+          f"{PERIODS_US[1] / 1e3} ms on the second)\n"
+          f"  {'program':9}{'grain':>7}{'ranks':>6}  {'measured':23} {'predicted':23} {'agree':6}{'played':23} "
+          f"{'agree':5}{'clock':>6}")
+    for row in rows:
+        print(f"  {row['program']:9}{row['grain_ns'] / 1e3:4.0f} us{row['ranks']:6}  {in_words(row['measured']):23} "
+              f"{in_words(row['predicted']):23} {verdict(row, 'predicted'):6}{in_words(row['played']):23} "
+              f"{verdict(row, 'played'):5}{row['clock']:+6.1%}")
+    print("  predicted: by noisectl's projection, from recordings in between; turns begin anywhere, as it has it.\n"
+          "  played: a job over the same detours, whose phases begin where its ranks let them, as Open MPI has it.\n"
+          "  clock: how much slower the processor's was than it can be. That is no noise, and not in measured.\n")
+    return {"bulk": rows}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The projection of a node whose CPUs were recorded one after the other, in several pieces, as noisectl project makes
+// it of what was recorded together; and, to tell the model's errors from the recordings', the job itself played over
+// their detours.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/projection.h"
+#include "noisectl/measured.h"
+#include "noisectl/nodes.h"
+#include "noisectl/project_visitor.h"
+#include "recording/player.h"
+#include "replayed_job.h"
+#include "views/project.h"
+
+using namespace noised;
+
+namespace {
+
+void must(bool done, const std::string& what) {
+  if (done) return;
+  fmt::print(stderr, "bench_bulk_project: {}\n", what);
+  std::exit(1);
+}
+
+/// The first CPU of each recording, as if one had been recorded after the other.
+class Joined : public client::ObservedVisitor {
+ public:
+  Joined(const Playback& playback, CpuPhases& phases, bench::Detours& detours)
+      : ObservedVisitor(playback), phases_(phases), detours_(detours) {}
+
+ protected:
+  void begin_stretch(std::size_t cpu, std::uint64_t first_ns) override {
+    if (cpu != 0) return;
+    first_ns_ = first_ns;
+    phases_.begin(first_ns);
+  }
+  void add(std::size_t cpu, const Ledger& ledger) override {
+    if (cpu != 0) return;
+    phases_.add(ledger);
+    const std::uint64_t before_ns = detours_.all.empty() ? 0 : detours_.all.back().end_ns;
+    Detour detour = ledger.detour;
+    detour.start_ns = std::max(placed(detour.start_ns), before_ns);
+    detour.end_ns = placed(detour.end_ns);
+    if (detour.end_ns > detour.start_ns) detours_.all.push_back(detour);
+  }
+  void end_stretch(std::size_t cpu, std::uint64_t last_ns) override {
+    if (cpu != 0) return;
+    phases_.end(last_ns);
+    detours_.length_ns += last_ns - first_ns_;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t placed(std::uint64_t time_ns) const {
+    return detours_.length_ns + (std::max(time_ns, first_ns_) - first_ns_);
+  }
+
+  CpuPhases& phases_;
+  bench::Detours& detours_;
+  std::uint64_t first_ns_ = 0;
+};
+
+Player open(const std::string& path) {
+  auto player = Player::open(path);
+  must(player.ok(), path + " cannot be played");
+  return std::move(player).value();
+}
+
+/// One CPU, from recordings of it alone: FILE, or FILE,FILE...
+class Recorded {
+ public:
+  Recorded(const std::string& list, std::uint64_t grain_ns) {
+    std::vector<std::string> paths;
+    std::istringstream words(list);
+    for (std::string path; std::getline(words, path, ',');) paths.push_back(path);
+    for (const std::string& path : paths) {
+      Player player = open(path);
+      client::ObservedTotals totals(player.playback());
+      client::play_all(player, &totals);
+      totals.finish();
+      cpu_.observed_ns += totals.observed_ns(0);
+    }
+    phases_.emplace(grain_ns, cpu_.observed_ns, std::vector<RemovableSource>{});
+    for (const std::string& path : paths) {
+      Player player = open(path);
+      Joined joined(player.playback(), *phases_, detours_);
+      client::play_all(player, &joined);
+      joined.finish();
+      cpu_.cpu = player.playback().cpu_number(0);
+      report_ = player.report();
+    }
+    cpu_.phases = &*phases_;
+  }
+
+  [[nodiscard]] const ProjectedCpu& cpu() const { return cpu_; }
+  [[nodiscard]] const bench::Detours& detours() const { return detours_; }
+  [[nodiscard]] const Report& report() const { return report_; }
+
+ private:
+  ProjectedCpu cpu_;
+  std::optional<CpuPhases> phases_;
+  bench::Detours detours_;
+  Report report_;
+};
+
+}  // namespace
+
+// GRAIN_NS NODES FILE,FILE...: a line of JSON as of noisectl project, and one with the slowdown of the job that was
+// played.
+int main(int argc, char** argv) {
+  if (argc < 4) return 2;
+  const auto grain_ns = static_cast<std::uint64_t>(std::strtod(argv[1], nullptr));
+  const auto nodes = client::parse_nodes(argv[2]);
+  must(grain_ns > 0 && nodes.ok(), "a grain and a list of nodes, please");
+  std::vector<std::unique_ptr<Recorded>> recorded;
+  for (int i = 3; i < argc; ++i) recorded.push_back(std::make_unique<Recorded>(argv[i], grain_ns));
+
+  views::ProjectionView view;
+  ProjectionInput input{grain_ns, nodes.value(), {}, {}};
+  std::vector<bench::Detours> cpus;
+  for (const auto& each : recorded) {
+    input.cpus.push_back(each->cpu());
+    cpus.push_back(each->detours());
+  }
+  view.projection = project(input);
+  view.report = recorded.back()->report();
+  fmt::print("{}\n", views::to_json(view));
+  std::vector<std::string> played;
+  for (const std::uint64_t size : nodes.value()) {
+    const Estimate excess = bench::replay_job(cpus, size, grain_ns);
+    played.push_back(fmt::format("{{\"nodes\": {}, \"value\": {:.6f}, \"low\": {:.6f}, \"high\": {:.6f}}}", size,
+                                 1 + *excess.value, 1 + *excess.low, 1 + *excess.high));
+  }
+  fmt::print("[{}]\n", fmt::join(played, ", "));
+  return 0;
+}
