@@ -212,7 +212,7 @@ TEST_CASE("what had no room in a recording is not observed, though it says again
   const Machine machine = test::recorded_machine();
   AdviceCollector collector(sources, machine);
   collector.begins(0, 1'000'000'000);
-  for (const std::uint64_t at_ns : {1'099'000'000, 1'500'000'000, 1'799'000'000}) {
+  for (const std::uint64_t at_ns : {1'099'000'000UL, 1'500'000'000UL, 1'799'000'000UL}) {
     if (at_ns == 1'500'000'000) collector.begins(0, 1'000'000'000);
     DetourScene detour(sources, at_ns);
     detour.outside(1'000'000, 0);

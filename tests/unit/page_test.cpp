@@ -144,7 +144,7 @@ TEST_CASE("of a daemon that ran before, the page begins with what was recorded, 
   const auto playback = Playback::begin(to_json(description));
   REQUIRE(playback);
   Collector collector(*playback.value());
-  for (const std::size_t cpu : {0, 1}) collector.begins(cpu, 3'000);
+  for (const std::size_t cpu : {0U, 1U}) collector.begins(cpu, 3'000);
   collector.sample(0, 950'000, 1);
   collector.begins(0, 3'000);  // something had no room
   collector.sample(0, 970'000, 1);
