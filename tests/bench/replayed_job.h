@@ -106,8 +106,8 @@ inline Estimate replay_job(const std::vector<Detours>& cpus, std::uint64_t nodes
   const double sum = std::accumulate(of_parts.begin(), of_parts.end(), 0.0);
   std::vector<double> without;
   for (const double of_part : of_parts) without.push_back((sum - of_part) / (kParts - 1));
-  const double factor = confidence_factor(log_error(without));
-  return {value, value / factor, value * factor, {}};
+  const Ends ends = confidence_ends(uncertainty(value, without));
+  return {value, value * ends.low, value * ends.high, {}};
 }
 
 }  // namespace noised::bench
