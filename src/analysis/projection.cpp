@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/barrier.h"
 #include "analysis/noise_law.h"
 #include "analysis/slowdown.h"
 
@@ -17,23 +18,49 @@ constexpr int kLastDecade = 9;
 constexpr double kRounding = 1e-12;
 using Without = std::array<double, kBlocks>;
 
-/// A node's delays, and the same without what was observed in each block of time.
-struct NodeDelays {
+/// Delays of a node's phases, and the same without what was observed in each block of time.
+struct Curves {
   DelayCurve whole;
   std::array<DelayCurve, kBlocks> without;
 
-  void add(const ExcessBlocks& cpu) {
-    Excess all;
-    for (const Excess& block : cpu.blocks()) all.merge(block);
-    whole.add(all, nullptr);
-    for (std::size_t i = 0; i < kBlocks; ++i) without[i].add(all, &cpu.blocks()[i]);
-  }
   template <typename Figure>
   [[nodiscard]] Without each(const Figure& figure) const {
     Without values{};
     for (std::size_t i = 0; i < kBlocks; ++i) values[i] = figure(without[i]);
     return values;
   }
+};
+
+class NodeDelays {
+ public:
+  void add(const ExcessBlocks& cpu) {
+    Excess all;
+    for (const Excess& block : cpu.blocks()) all.merge(block);
+    whole_.emplace_back(all, nullptr);
+    for (std::size_t i = 0; i < kBlocks; ++i) without_[i].emplace_back(all, &cpu.blocks()[i]);
+  }
+  /// Of phases that begin anywhere.
+  [[nodiscard]] Curves anywhere() const { return curves(nullptr); }
+  /// Of phases that begin where a barrier of so many nodes lets them. Which begins these are is taken from the whole.
+  [[nodiscard]] Curves at_barrier(double nodes) const {
+    const std::vector<KeptShares> kept = kept_at_barrier(whole_, nodes);
+    return curves(&kept);
+  }
+
+ private:
+  static DelayCurve curve(const std::vector<DelayTail>& cpus, const std::vector<KeptShares>* kept) {
+    DelayCurve result;
+    for (std::size_t i = 0; i < cpus.size(); ++i) result.add(cpus[i], kept == nullptr ? nullptr : &(*kept)[i]);
+    return result;
+  }
+  [[nodiscard]] Curves curves(const std::vector<KeptShares>* kept) const {
+    Curves result{curve(whole_, kept), {}};
+    for (std::size_t i = 0; i < kBlocks; ++i) result.without[i] = curve(without_[i], kept);
+    return result;
+  }
+
+  std::vector<DelayTail> whole_;
+  std::array<std::vector<DelayTail>, kBlocks> without_;
 };
 
 class Projector {
@@ -44,6 +71,8 @@ class Projector {
     choose_cpus();
     if (projection_.cpus.empty()) return std::move(projection_);
     for (const ProjectedCpu* const cpu : cpus_) node_.add(cpu->phases->whole());
+    anywhere_ = node_.anywhere();
+    for (const std::uint64_t nodes : input_.nodes) jobs_.push_back(node_.at_barrier(static_cast<double>(nodes)));
     add_delayed();
     add_exceeded();
     add_sizes();
@@ -76,27 +105,27 @@ class Projector {
   }
 
   void add_delayed() {
-    const double p = node_.whole.delayed();
+    const double p = anywhere_.whole.delayed();
     if (p <= 0) projection_.delayed_at_most = std::min(1.0, 3 / sample(1, 0).independent);
     projection_.delayed =
-        estimate(p, node_.each([](const DelayCurve& curve) { return curve.delayed(); }), sample(1, 0));
+        estimate(p, anywhere_.each([](const DelayCurve& curve) { return curve.delayed(); }), sample(1, 0));
   }
 
   // The share beyond this delay is as uncertain as its blocks say: the delays at both ends of that share's interval.
   [[nodiscard]] Estimate exceeded(double probability) const {
-    const double delay_ns = node_.whole.exceeded_ns(probability);
+    const double delay_ns = anywhere_.whole.exceeded_ns(probability);
     const auto share = [&](const DelayCurve& curve) {
       return delay_ns < 1 ? curve.delayed() : curve.delayed_from(delay_ns);
     };
-    const double beyond = share(node_.whole);
-    const Uncertainty around = beyond > 0 ? uncertainty(beyond, node_.each(share)) : Uncertainty{};
+    const double beyond = share(anywhere_.whole);
+    const Uncertainty around = beyond > 0 ? uncertainty(beyond, anywhere_.each(share)) : Uncertainty{};
     Estimate result;
     result.needs_ns = needed_ns(around.log_error, kLargestError, sample(1 / probability, delay_ns));
     if (result.needs_ns) return result;
     const Ends ends = confidence_ends(around);
     result.value = delay_ns;
-    result.low = node_.whole.exceeded_ns(probability / ends.low);
-    result.high = node_.whole.exceeded_ns(probability / ends.high);
+    result.low = anywhere_.whole.exceeded_ns(probability / ends.low);
+    result.high = anywhere_.whole.exceeded_ns(probability / ends.high);
     return result;
   }
 
@@ -118,12 +147,13 @@ class Projector {
   }
 
   void add_sizes() {
-    for (const std::uint64_t nodes : input_.nodes) {
+    for (std::size_t i = 0; i < input_.nodes.size(); ++i) {
+      const std::uint64_t nodes = input_.nodes[i];
       const auto count = static_cast<double>(nodes);
       const auto excess = [&](const DelayCurve& curve) { return curve.expected_excess_ns(count) / grain(); };
-      const double whole = excess(node_.whole);
+      const double whole = excess(jobs_[i].whole);
       const Sample seen = sample(count, whole * grain());
-      JobSize size{nodes, job_delayed(count), {}, {}, estimate(whole, node_.each(excess), seen)};
+      JobSize size{nodes, job_delayed(count), {}, {}, estimate(whole, jobs_[i].each(excess), seen)};
       if (const std::optional<double>& p = projection_.delayed.value) {
         size.linear = linear_law(*p, count);
         size.linear_error = linear_law_error(*p, count);
@@ -133,16 +163,16 @@ class Projector {
     }
   }
 
-  [[nodiscard]] Estimate gain(const NodeDelays& rest, double nodes) const {
+  [[nodiscard]] Estimate gain(const Curves& job, const Curves& rest, double nodes) const {
     const auto gained = [&](const DelayCurve& with, const DelayCurve& without) {
       return (with.expected_excess_ns(nodes) - without.expected_excess_ns(nodes)) / grain();
     };
-    const double with_ns = node_.whole.expected_excess_ns(nodes);
-    const double whole = gained(node_.whole, rest.whole);
+    const double with_ns = job.whole.expected_excess_ns(nodes);
+    const double whole = gained(job.whole, rest.whole);
     // At this size others always decide: rounding is all that is left.
     if (std::abs(whole) * grain() <= kRounding * with_ns) return {0, 0, 0, {}};
     Without values{};
-    for (std::size_t i = 0; i < kBlocks; ++i) values[i] = gained(node_.without[i], rest.without[i]);
+    for (std::size_t i = 0; i < kBlocks; ++i) values[i] = gained(job.without[i], rest.without[i]);
     return estimate(whole, values, sample(nodes, with_ns), kLargestErrorOfPart);
   }
 
@@ -150,7 +180,10 @@ class Projector {
     NodeDelays rest;
     for (const ProjectedCpu* const cpu : cpus_) rest.add(cpu->phases->without(source));
     SourceGain result{input_.sources[source], {}};
-    for (const std::uint64_t nodes : input_.nodes) result.excess.push_back(gain(rest, static_cast<double>(nodes)));
+    for (std::size_t i = 0; i < input_.nodes.size(); ++i) {
+      const auto nodes = static_cast<double>(input_.nodes[i]);
+      result.excess.push_back(gain(jobs_[i], rest.at_barrier(nodes), nodes));
+    }
     return result;
   }
 
@@ -169,6 +202,8 @@ class Projector {
   const ProjectionInput& input_;
   std::vector<const ProjectedCpu*> cpus_;
   NodeDelays node_;
+  Curves anywhere_;
+  std::vector<Curves> jobs_;  // by size
   Projection projection_;
 };
 

@@ -38,7 +38,7 @@ struct JobSize {
   Estimate delayed;                    ///< d_p(n), the probability that a phase of the job is delayed at all
   std::optional<double> linear;        ///< p * n; nothing where p is not known, as the next
   std::optional<double> linear_error;  ///< by how much that is too large, as a share of it
-  Estimate excess;                     ///< E(max of n) / G - 1
+  Estimate excess;                     ///< E(max of n) / G - 1, of phases that begin as their barriers let them
 };
 
 struct SourceGain {
@@ -53,7 +53,7 @@ struct Projection {
   std::uint64_t observed_ns = 0;   ///< of a CPU: of the one that was observed least
   std::uint64_t starts_ns = 0;     ///< of the same: for so long, phases began and were observed to their end
   std::uint64_t unseen_ns = 0;     ///< noise that comes to a CPU less often than once in this may be unseen (95%)
-  Estimate delayed;                ///< p: that a phase of one node is delayed at all
+  Estimate delayed;                ///< p: that a phase of one node is delayed at all, if it begins anywhere
   std::optional<double> delayed_at_most;  ///< where none was: p is below that (95%)
   std::vector<ExceededDelay> exceeded;    ///< by falling probability; the last one without a value
   std::vector<JobSize> sizes;

@@ -9,41 +9,15 @@
 namespace noised {
 namespace {
 
-/// What is at or above the lower bound of a bucket: sums over all buckets from there on.
-struct Tail {
-  double levels_ns = 0;  // weight
-  double ramps_ns = 0;   // of the time in ramps, the part above
-  double ramps = 0;      // how many of them are there
-
-  [[nodiscard]] double all_ns() const { return levels_ns + ramps_ns; }
-};
-
 double log_of_rest(double share) { return share >= 1 ? -HUGE_VAL : std::log1p(-share); }
 
-Excess::Bucket difference(const Excess::Bucket& whole, const Excess::Bucket& part) {
-  return {whole.weight_ns - part.weight_ns, whole.ramps - part.ramps, whole.level_sum - part.level_sum,
-          whole.ramp_sum - part.ramp_sum, whole.ramp_squares - part.ramp_squares};
-}
-
-/// Survival of one bucket of one CPU: time above its lower and its upper bound, and the mean over its width.
-struct Survival {
-  double low_ns = 0;
-  double high_ns = 0;
-  double mean_ns = 0;
-};
-
-/// Moves the tail down by one bucket.
-Survival take(const Excess::Bucket& bucket, double width_ns, Tail& tail) {
-  Survival survival;
-  survival.high_ns = tail.all_ns();
-  const double area =
-      tail.all_ns() * width_ns + tail.ramps * width_ns * width_ns / 2 + bucket.level_sum + bucket.ramp_squares;
-  survival.mean_ns = area / width_ns;
-  tail.levels_ns += static_cast<double>(bucket.weight_ns);
-  tail.ramps_ns += tail.ramps * width_ns + bucket.ramp_sum;
-  tail.ramps += static_cast<double>(bucket.ramps);
-  survival.low_ns = tail.all_ns();
-  return survival;
+/// Of both kinds of begins, at a bucket's lower bound, its upper bound, and in the mean.
+DelayTail::Times together(const DelayTail& cpu, std::size_t number, const std::vector<double>* kept) {
+  const DelayTail::Bucket& bucket = cpu.at(number);
+  const double low = kept == nullptr ? 1 : (*kept)[number];
+  const double high = kept == nullptr ? 1 : number + 1 < cpu.size() ? (*kept)[number + 1] : 0;
+  return {bucket.outside.low_ns + low * bucket.inside.low_ns, bucket.outside.high_ns + high * bucket.inside.high_ns,
+          bucket.outside.mean_ns + (low + high) / 2 * bucket.inside.mean_ns};
 }
 
 }  // namespace
@@ -53,20 +27,13 @@ double DelayCurve::Step::at() const {
   return std::isinf(before) ? certain : std::clamp(place / (after - before), 0.0, 1.0);
 }
 
-bool DelayCurve::add(const Excess& excess, const Excess* left_out) {
-  const std::size_t size = excess.size();
-  std::vector<Survival> survivals(size);
-  Tail tail;
-  for (std::size_t i = size; i > 0; --i) {
-    const Excess::Bucket whole = excess.at(i - 1);
-    const Excess::Bucket bucket = left_out == nullptr ? whole : difference(whole, left_out->at(i - 1));
-    survivals[i - 1] = take(bucket, Excess::low_ns(i) - Excess::low_ns(i - 1), tail);
-  }
-  const double all_ns = tail.all_ns();
+bool DelayCurve::add(const DelayTail& cpu, const std::vector<double>* kept) {
+  const std::size_t size = cpu.size();
+  const double all_ns = size == 0 ? 0 : together(cpu, 0, kept).low_ns;
   if (all_ns <= 0) return false;
   if (steps_.size() < size) steps_.resize(size);
   for (std::size_t i = 0; i < size; ++i) {
-    const Survival& survival = survivals[i];
+    const DelayTail::Times survival = together(cpu, i, kept);
     const double before = log_of_rest(survival.low_ns / all_ns);
     const double after = log_of_rest(std::max(0.0, survival.high_ns / all_ns));
     Step& step = steps_[i];
@@ -85,6 +52,11 @@ bool DelayCurve::add(const Excess& excess, const Excess* left_out) {
 }
 
 double DelayCurve::delayed() const { return steps_.empty() ? 0 : -std::expm1(steps_.front().after); }
+
+double DelayCurve::log_within(double delay_ns) const {
+  const std::size_t number = Excess::number(static_cast<std::uint64_t>(delay_ns));
+  return number < steps_.size() ? steps_[number].before : 0;
+}
 
 double DelayCurve::delayed_from(double delay_ns) const {
   const std::size_t number = Excess::number(static_cast<std::uint64_t>(delay_ns));

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "analysis/excess.h"
+#include "analysis/delay_tail.h"
 
 namespace noised {
 
@@ -14,14 +14,16 @@ namespace noised {
 /// to several at once, its delays overlap, and the job loses less than this says.
 class DelayCurve {
  public:
-  /// Multiplies by one more CPU: by its excess, less what of that was in `left_out` (nothing: null). False, and nothing
-  /// is done, if no phase is left.
-  bool add(const Excess& excess, const Excess* left_out);
+  /// Multiplies by one more CPU; of its begins inside detours, `kept` (all: null) tells the share that counts, by
+  /// bucket (barrier.h). False, and nothing is done, if no phase is left.
+  bool add(const DelayTail& cpu, const std::vector<double>* kept = nullptr);
 
   /// P(X >= 1 ns): the p of the noise law.
   [[nodiscard]] double delayed() const;
   /// P(X >= x), where x is the lower bound of the bucket of this delay.
   [[nodiscard]] double delayed_from(double delay_ns) const;
+  /// ln F, of a delay of less than the lower bound of this one's bucket.
+  [[nodiscard]] double log_within(double delay_ns) const;
   /// E(max of n) - G in ns: the integral over x of 1 - F(x)^n. Each bucket's mean is exact; in it, F is taken as one
   /// step where that mean has it: exact for n = 1 and for delays that are all alike, otherwise never more than a
   /// bucket's width (Excess::kRelativeError) of what lies in it too low.

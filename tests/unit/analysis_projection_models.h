@@ -121,26 +121,4 @@ inline std::vector<double> draw_delays(const NoiseModel& model, std::size_t coun
   return delays;
 }
 
-/// E(max of n) - G out of delays drawn.
-inline double largest_of(const std::vector<double>& delays, double nodes) {
-  double sum = 0;
-  double before = 0;
-  for (std::size_t i = 0; i < delays.size(); ++i) {
-    if (delays[i] <= before) continue;
-    const double below = static_cast<double>(i) / static_cast<double>(delays.size());
-    sum += (delays[i] - before) * (1 - std::pow(below, nodes));
-    before = delays[i];
-  }
-  return sum;
-}
-
-/// The same in closed form: the integral of 1 - (1 - P(X > x))^n.
-inline double largest_of(const NoiseModel& model, double nodes, double until_ns) {
-  constexpr double kStepNs = 200;  // no length's multiple lies within a step
-  double sum = 0;
-  for (double x = kStepNs / 2; x < until_ns; x += kStepNs)
-    sum += -std::expm1(nodes * std::log1p(-model.delayed_by(x))) * kStepNs;
-  return sum;
-}
-
 }  // namespace noised::test

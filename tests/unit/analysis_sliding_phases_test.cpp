@@ -133,7 +133,7 @@ TEST_CASE("phases are what a walk through each of them says", "[projection]") {
     Excess all;
     for (const Excess& block : blocks.blocks()) all.merge(block);
     DelayCurve curve;
-    REQUIRE(curve.add(all, nullptr) == !starts.empty());
+    REQUIRE(curve.add(DelayTail(all, nullptr)) == !starts.empty());
     if (starts.empty()) continue;
     check_same(curve, starts);
     // Without any one block, what began in it is missing and nothing else.
@@ -143,7 +143,7 @@ TEST_CASE("phases are what a walk through each of them says", "[projection]") {
     std::copy_if(starts.begin(), starts.end(), std::back_inserter(rest),
                  [&](const Start& each) { return each.position / length != left_out; });
     DelayCurve without;
-    REQUIRE(without.add(all, &blocks.blocks()[left_out]) == !rest.empty());
+    REQUIRE(without.add(DelayTail(all, &blocks.blocks()[left_out])) == !rest.empty());
     if (!rest.empty()) check_same(without, rest);
   }
 }
@@ -158,7 +158,7 @@ TEST_CASE("one detour delays the phases that it meets, and shorter ones that beg
   Excess all;
   for (const Excess& block : blocks.blocks()) all.merge(block);
   DelayCurve curve;
-  REQUIRE(curve.add(all, nullptr));
+  REQUIRE(curve.add(DelayTail(all, nullptr)));
   // For a grain before it phases are delayed by all of it, for its length by the rest of it.
   CHECK(curve.delayed() == Approx((1'000.0 + 9) / 999'000));
   CHECK(curve.expected_excess_ns(1) == Approx((1'000.0 * 10 + 10 * 5) / 999'000));
@@ -185,8 +185,8 @@ TEST_CASE("delays of a node's CPUs multiply", "[projection]") {
   other.add_level(0, 90);
   other.add_level(30, 10);
   DelayCurve node;
-  REQUIRE(node.add(one, nullptr));
-  REQUIRE(node.add(other, nullptr));
+  REQUIRE(node.add(DelayTail(one, nullptr)));
+  REQUIRE(node.add(DelayTail(other, nullptr)));
   CHECK(node.delayed() == Approx(1 - 0.5 * 0.9));
   CHECK(node.expected_excess_ns(1) == Approx(0.1 * 30 + 0.9 * 0.5 * 10));
   CHECK(node.expected_excess_ns(2) == Approx((1 - 0.81) * 30 + 0.81 * 0.75 * 10));
@@ -194,9 +194,9 @@ TEST_CASE("delays of a node's CPUs multiply", "[projection]") {
   CHECK(node.exceeded_ns(0.05) == Approx(30));
   Excess always;  // each phase is delayed by at least 20
   always.add_level(20, 10);
-  REQUIRE(node.add(always, nullptr));
+  REQUIRE(node.add(DelayTail(always, nullptr)));
   CHECK(node.delayed() == 1);
   CHECK(node.expected_excess_ns(1e6) == Approx(30));
   CHECK(node.expected_excess_ns(1) == Approx(0.1 * 30 + 0.9 * 20));
-  CHECK_FALSE(node.add(Excess(), nullptr));
+  CHECK_FALSE(node.add(DelayTail(Excess(), nullptr)));
 }
