@@ -63,6 +63,7 @@ KeptShares kept_shares(const DelayTail& cpu, const Wait& wait) {
 
 std::vector<KeptShares> kept_at_barrier(const std::vector<DelayTail>& cpus, double nodes) {
   std::vector<KeptShares> kept;
+  kept.reserve(cpus.size());
   for (const DelayTail& cpu : cpus) kept.emplace_back(cpu.size(), 1.0);
   for (int step = 0; step < kSteps; ++step) {
     DelayCurve node;

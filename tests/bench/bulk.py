@@ -59,12 +59,12 @@ class Bulk:
         return path
 
     def project(self, grain, ranks, cpus):
-        """By size of the job: what noisectl project says of a node with these CPUs, of each of which there are some
-        recordings; and what their detours do to a job that is played over them."""
+        """By size of the job, of a node with these CPUs, of each of which there are some recordings: what noisectl
+        project says, what it were if phases began anywhere, and a job that is played over the detours."""
         lists = [",".join(paths) for paths in cpus]
         lines = output_of(f"{self.build}/tests/bench/bench_bulk_project", grain, ",".join(map(str, ranks)), *lists)
-        projection, played = map(json.loads, lines.splitlines())
-        return [(size["slowdown"], job) for size, job in zip(projection["sizes"], played)]
+        projection, anywhere, played = map(json.loads, lines.splitlines())
+        return [(size["slowdown"], *others) for size, *others in zip(projection["sizes"], anywhere, played)]
 
     # -- ranks that take turns on one CPU
 
@@ -85,8 +85,12 @@ class Bulk:
                     runs[grain].append(self.take_turns(grain, seconds))
         rows = []
         for grain in GRAINS:
-            for ranks, (projected, played) in zip(RANKS, self.project(grain, RANKS, [paths])):
-                rows.append(compared("turns", grain, ranks, runs[grain], projected, played))
+            sizes = list(zip(RANKS, self.project(grain, RANKS, [paths])))
+            # Turns begin when they were drawn to, inside of detours too: they are compared with phases that do.
+            rows += [compared("turns", grain, ranks, *measured(runs[grain], ranks), anywhere)
+                     for ranks, (_, anywhere, _) in sizes]
+            rows += [compared("played", grain, ranks, of_projection(played), None, projected)
+                     for ranks, (projected, _, played) in sizes]
         return rows
 
     # -- two ranks, each on a CPU of its own
@@ -107,31 +111,34 @@ class Bulk:
                     runs[grain].append(self.meet(grain, seconds))
         rows = []
         for grain in GRAINS:
-            [(projected, played)] = self.project(grain, [1], paths.values())
-            rows.append(compared("Open MPI", grain, 2, runs[grain], projected, played))
+            [(projected, _, played)] = self.project(grain, [1], paths.values())
+            # Its ranks did meet: each of its phases is the longest of theirs already.
+            rows.append(compared("Open MPI", grain, 2, *measured(runs[grain], 1), projected))
+            rows.append(compared("played", grain, 2, of_projection(played), None, projected))
         return rows
 
 
 # -- side by side
 
 
-def compared(program, grain, ranks, runs, projected, played):
-    """Measured against predicted. A job that is played over the same detours explains what differs; `clock` is by how
-    much the processor's clock was slower than in its fastest tenth."""
+def measured(runs, ranks):
+    """What phases take beyond their work, the longest of so many; and by how much the processor's clock was slower than
+    in its fastest tenth, which is not in it."""
     alone = [base for run in runs for base in undisturbed(run)]
     grain_ns = statistics.fmean(alone)
     took = [phase - run.get("barrier_ns", 0) for run in runs for phase in run["phases_ns"]]
     excess = [phase - base for phase, base in zip(took, alone)]
-    # The ranks of the barrier did meet: each of its phases is the longest of theirs already.
-    measured = of_phases(excess, grain_ns, ranks if program == "turns" else 1)
-    row = {"program": program, "grain_ns": grain, "ranks": ranks, "measured": shown(measured, 1),
-           "clock": round(grain_ns / statistics.quantiles(alone, n=10)[0] - 1, 5)}
-    for name, expected in (("predicted", of_projection(projected)), ("played", of_projection(played))):
-        row |= {name: shown(expected, 1), f"{name}_ratio": None, f"{name}_agrees": None}
-        if expected is not None and expected.known() and measured.known():
-            off = ratio(measured, expected)
-            low, high = off.interval()
-            row |= {f"{name}_ratio": shown(off, 0), f"{name}_agrees": low <= 1 <= high}
+    return of_phases(excess, grain_ns, ranks), round(grain_ns / statistics.quantiles(alone, n=10)[0] - 1, 5)
+
+
+def compared(program, grain, ranks, found, clock, predicted):
+    expected = of_projection(predicted)
+    row = {"program": program, "grain_ns": grain, "ranks": ranks, "found": shown(found, 1),
+           "predicted": shown(expected, 1), "ratio": None, "agrees": None, "clock": clock}
+    if all(each is not None and each.known() for each in (found, expected)):
+        off = ratio(found, expected)
+        low, high = off.interval()
+        row |= {"ratio": shown(off, 0), "agrees": low <= 1 <= high}
     return row
 
 
@@ -148,23 +155,22 @@ def in_words(figure):
     return f"{figure['value']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
 
 
-def verdict(row, name):
-    return {True: "yes", False: "no", None: "-"}[row[f"{name}_agrees"]]
-
-
 def bulk(build, cpus, directory):
     bench = Bulk(build, cpus, directory)
     rows = bench.turns() + bench.barrier()
     print("bulk: slowdown of phases of fixed work that end at a barrier, with 95% intervals;\n"
           f"  a task of {NOISE_NS / 1e3:.0f} us every {PERIODS_US[0] / 1e3} ms (Open MPI: on either CPU, every "
           f"{PERIODS_US[1] / 1e3} ms on the second)\n"
-          f"  {'program':9}{'grain':>7}{'ranks':>6}  {'measured':23} {'predicted':23} {'agree':6}{'played':23} "
-          f"{'agree':5}{'clock':>6}")
+          f"  {'':9}{'grain':>7}{'ranks':>6}  {'found':23} {'predicted':23} {'found/predicted, above 1':24} {'agree':5}"
+          f"{'clock':>6}")
     for row in rows:
-        print(f"  {row['program']:9}{row['grain_ns'] / 1e3:4.0f} us{row['ranks']:6}  {in_words(row['measured']):23} "
-              f"{in_words(row['predicted']):23} {verdict(row, 'predicted'):6}{in_words(row['played']):23} "
-              f"{verdict(row, 'played'):5}{row['clock']:+6.1%}")
-    print("  predicted: by noisectl's projection, from recordings in between; turns begin anywhere, as it has it.\n"
-          "  played: a job over the same detours, whose phases begin where its ranks let them, as Open MPI has it.\n"
-          "  clock: how much slower the processor's was than it can be. That is no noise, and not in measured.\n")
+        off = "-" if row["ratio"] is None else "{value:.3f} ({low:.3f} to {high:.3f})".format(**row["ratio"])
+        clock = "" if row["clock"] is None else f"{row['clock']:+6.1%}"
+        verdict = {True: "yes", False: "no", None: "-"}[row["agrees"]]
+        print(f"  {row['program']:9}{row['grain_ns'] / 1e3:4.0f} us{row['ranks']:6}  {in_words(row['found']):23} "
+              f"{in_words(row['predicted']):23} {off:24} {verdict:5}{clock}")
+    print("  turns: ranks that take turns on one CPU and begin at times drawn beforehand, beside a projection of such.\n"
+          "  Open MPI: two ranks that meet, beside noisectl's projection of a node with their two CPUs.\n"
+          "  played: a job over the recorded detours, whose ranks wait for one another, beside noisectl's projection.\n"
+          "  clock: how much slower the processor's was than it can be. That is no noise, and not in what was found.\n")
     return {"bulk": rows}

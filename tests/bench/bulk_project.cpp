@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/projection.h"
+#include "analysis/slowdown.h"
 #include "noisectl/measured.h"
 #include "noisectl/nodes.h"
 #include "noisectl/project_visitor.h"
@@ -113,10 +114,38 @@ class Recorded {
   Report report_;
 };
 
+/// The slowdown, less 1, of a job whose phases begin anywhere, not where a barrier lets them.
+Estimate anywhere(const ProjectionInput& input, double nodes) {
+  constexpr std::size_t kBlocks = ExcessBlocks::kBlocks;
+  const auto grain = static_cast<double>(input.grain_ns);
+  DelayCurve whole;
+  std::vector<DelayCurve> without(kBlocks);
+  std::uint64_t starts_ns = UINT64_MAX;
+  for (const ProjectedCpu& cpu : input.cpus) {
+    const std::vector<Excess>& blocks = cpu.phases->whole().blocks();
+    Excess all;
+    for (const Excess& block : blocks) all.merge(block);
+    whole.add(DelayTail(all, nullptr));
+    for (std::size_t i = 0; i < kBlocks; ++i) without[i].add(DelayTail(all, &blocks[i]));
+    starts_ns = std::min(starts_ns, cpu.phases->whole().starts_ns());
+  }
+  std::vector<double> values;
+  for (const DelayCurve& curve : without) values.push_back(curve.expected_excess_ns(nodes) / grain);
+  const double value = whole.expected_excess_ns(nodes) / grain;
+  const Sample sample{starts_ns, static_cast<double>(starts_ns) / (nodes * grain * (1 + value))};
+  return estimate(value, values, sample);
+}
+
+std::string in_json(const Estimate& excess) {
+  if (!excess.value) return R"({"value": null, "low": null, "high": null})";
+  return fmt::format(R"({{"value": {:.6f}, "low": {:.6f}, "high": {:.6f}}})", 1 + *excess.value, 1 + *excess.low,
+                     1 + *excess.high);
+}
+
 }  // namespace
 
-// GRAIN_NS NODES FILE,FILE...: a line of JSON as of noisectl project, and one with the slowdown of the job that was
-// played.
+// GRAIN_NS NODES FILE,FILE...: a line of JSON as of noisectl project, one with the slowdown of phases that begin
+// anywhere, and one with that of the job that was played.
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
   const auto grain_ns = static_cast<std::uint64_t>(std::strtod(argv[1], nullptr));
@@ -135,12 +164,12 @@ int main(int argc, char** argv) {
   view.projection = project(input);
   view.report = recorded.back()->report();
   fmt::print("{}\n", views::to_json(view));
+  std::vector<std::string> begun_anywhere;
   std::vector<std::string> played;
   for (const std::uint64_t size : nodes.value()) {
-    const Estimate excess = bench::replay_job(cpus, size, grain_ns);
-    played.push_back(fmt::format("{{\"nodes\": {}, \"value\": {:.6f}, \"low\": {:.6f}, \"high\": {:.6f}}}", size,
-                                 1 + *excess.value, 1 + *excess.low, 1 + *excess.high));
+    begun_anywhere.push_back(in_json(anywhere(input, static_cast<double>(size))));
+    played.push_back(in_json(bench::replay_job(cpus, size, grain_ns)));
   }
-  fmt::print("[{}]\n", fmt::join(played, ", "));
+  fmt::print("[{}]\n[{}]\n", fmt::join(begun_anywhere, ", "), fmt::join(played, ", "));
   return 0;
 }

@@ -50,7 +50,9 @@ def of_projection(slowdown):
     """From noisectl's JSON; nothing where it needs more to be observed."""
     if slowdown["value"] is None:
         return None
-    return Excess(slowdown["value"] - 1, math.log((slowdown["high"] - 1) / (slowdown["low"] - 1)) / 2 / STUDENT)
+    excess = slowdown["value"] - 1
+    low = max(slowdown["low"] - 1, excess / 100)  # the interval of a skewed figure may reach down to nothing
+    return Excess(excess, math.log((slowdown["high"] - 1) / low) / 2 / STUDENT)
 
 
 def ratio(measured, predicted):
