@@ -31,37 +31,43 @@ struct Curves {
   }
 };
 
-class NodeDelays {
- public:
-  void add(const ExcessBlocks& cpu) {
-    Excess all;
-    for (const Excess& block : cpu.blocks()) all.merge(block);
-    whole_.emplace_back(all, nullptr);
-    for (std::size_t i = 0; i < kBlocks; ++i) without_[i].emplace_back(all, &cpu.blocks()[i]);
-  }
-  /// Of phases that begin anywhere.
-  [[nodiscard]] Curves anywhere() const { return curves(nullptr); }
-  /// Of phases that begin where a barrier of so many nodes lets them. Which begins these are is taken from the whole.
-  [[nodiscard]] Curves at_barrier(double nodes) const {
-    const std::vector<KeptShares> kept = kept_at_barrier(whole_, nodes);
-    return curves(&kept);
-  }
-
- private:
-  static DelayCurve curve(const std::vector<DelayTail>& cpus, const std::vector<KeptShares>* kept) {
-    DelayCurve result;
-    for (std::size_t i = 0; i < cpus.size(); ++i) result.add(cpus[i], kept == nullptr ? nullptr : &(*kept)[i]);
-    return result;
-  }
-  [[nodiscard]] Curves curves(const std::vector<KeptShares>* kept) const {
-    Curves result{curve(whole_, kept), {}};
-    for (std::size_t i = 0; i < kBlocks; ++i) result.without[i] = curve(without_[i], kept);
-    return result;
-  }
-
-  std::vector<DelayTail> whole_;
-  std::array<std::vector<DelayTail>, kBlocks> without_;
+/// Of a node's phases that begin anywhere, and, by size of the job, of those that begin where its barriers let them.
+struct NodeCurves {
+  Curves anywhere;
+  std::vector<Curves> jobs;
 };
+
+DelayCurve curve_of(const std::vector<DelayTail>& cpus, const std::vector<KeptShares>* kept) {
+  DelayCurve result;
+  for (std::size_t i = 0; i < cpus.size(); ++i) result.add(cpus[i], kept == nullptr ? nullptr : &(*kept)[i]);
+  return result;
+}
+
+/// Which begins a barrier keeps is taken from the whole, also without a block. One block after the other, for the
+/// delays of 1,000 CPUs take 20 MB.
+NodeCurves node_curves(const std::vector<const ExcessBlocks*>& cpus, const std::vector<std::uint64_t>& sizes) {
+  std::vector<Excess> all(cpus.size());
+  std::vector<DelayTail> tails;
+  tails.reserve(cpus.size());
+  for (std::size_t cpu = 0; cpu < cpus.size(); ++cpu) {
+    for (const Excess& block : cpus[cpu]->blocks()) all[cpu].merge(block);
+    tails.emplace_back(all[cpu], nullptr);
+  }
+  NodeCurves result{{curve_of(tails, nullptr), {}}, std::vector<Curves>(sizes.size())};
+  std::vector<std::vector<KeptShares>> kept;
+  kept.reserve(sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    kept.push_back(kept_at_barrier(tails, static_cast<double>(sizes[i])));
+    result.jobs[i].whole = curve_of(tails, &kept[i]);
+  }
+  for (std::size_t block = 0; block < kBlocks; ++block) {
+    tails.clear();
+    for (std::size_t cpu = 0; cpu < cpus.size(); ++cpu) tails.emplace_back(all[cpu], &cpus[cpu]->blocks()[block]);
+    result.anywhere.without[block] = curve_of(tails, nullptr);
+    for (std::size_t i = 0; i < sizes.size(); ++i) result.jobs[i].without[block] = curve_of(tails, &kept[i]);
+  }
+  return result;
+}
 
 class Projector {
  public:
@@ -70,9 +76,10 @@ class Projector {
   Projection project() {
     choose_cpus();
     if (projection_.cpus.empty()) return std::move(projection_);
-    for (const ProjectedCpu* const cpu : cpus_) node_.add(cpu->phases->whole());
-    anywhere_ = node_.anywhere();
-    for (const std::uint64_t nodes : input_.nodes) jobs_.push_back(node_.at_barrier(static_cast<double>(nodes)));
+    std::vector<const ExcessBlocks*> wholes;
+    wholes.reserve(cpus_.size());
+    for (const ProjectedCpu* const cpu : cpus_) wholes.push_back(&cpu->phases->whole());
+    node_ = node_curves(wholes, input_.nodes);
     add_delayed();
     add_exceeded();
     add_sizes();
@@ -105,27 +112,27 @@ class Projector {
   }
 
   void add_delayed() {
-    const double p = anywhere_.whole.delayed();
+    const double p = node_.anywhere.whole.delayed();
     if (p <= 0) projection_.delayed_at_most = std::min(1.0, 3 / sample(1, 0).independent);
     projection_.delayed =
-        estimate(p, anywhere_.each([](const DelayCurve& curve) { return curve.delayed(); }), sample(1, 0));
+        estimate(p, node_.anywhere.each([](const DelayCurve& curve) { return curve.delayed(); }), sample(1, 0));
   }
 
   // The share beyond this delay is as uncertain as its blocks say: the delays at both ends of that share's interval.
   [[nodiscard]] Estimate exceeded(double probability) const {
-    const double delay_ns = anywhere_.whole.exceeded_ns(probability);
+    const double delay_ns = node_.anywhere.whole.exceeded_ns(probability);
     const auto share = [&](const DelayCurve& curve) {
       return delay_ns < 1 ? curve.delayed() : curve.delayed_from(delay_ns);
     };
-    const double beyond = share(anywhere_.whole);
-    const Uncertainty around = beyond > 0 ? uncertainty(beyond, anywhere_.each(share)) : Uncertainty{};
+    const double beyond = share(node_.anywhere.whole);
+    const Uncertainty around = beyond > 0 ? uncertainty(beyond, node_.anywhere.each(share)) : Uncertainty{};
     Estimate result;
     result.needs_ns = needed_ns(around.log_error, kLargestError, sample(1 / probability, delay_ns));
     if (result.needs_ns) return result;
     const Ends ends = confidence_ends(around);
     result.value = delay_ns;
-    result.low = anywhere_.whole.exceeded_ns(probability / ends.low);
-    result.high = anywhere_.whole.exceeded_ns(probability / ends.high);
+    result.low = node_.anywhere.whole.exceeded_ns(probability / ends.low);
+    result.high = node_.anywhere.whole.exceeded_ns(probability / ends.high);
     return result;
   }
 
@@ -151,9 +158,9 @@ class Projector {
       const std::uint64_t nodes = input_.nodes[i];
       const auto count = static_cast<double>(nodes);
       const auto excess = [&](const DelayCurve& curve) { return curve.expected_excess_ns(count) / grain(); };
-      const double whole = excess(jobs_[i].whole);
+      const double whole = excess(node_.jobs[i].whole);
       const Sample seen = sample(count, whole * grain());
-      JobSize size{nodes, job_delayed(count), {}, {}, estimate(whole, jobs_[i].each(excess), seen)};
+      JobSize size{nodes, job_delayed(count), {}, {}, estimate(whole, node_.jobs[i].each(excess), seen)};
       if (const std::optional<double>& p = projection_.delayed.value) {
         size.linear = linear_law(*p, count);
         size.linear_error = linear_law_error(*p, count);
@@ -177,12 +184,14 @@ class Projector {
   }
 
   [[nodiscard]] SourceGain gain(std::size_t source) const {
-    NodeDelays rest;
-    for (const ProjectedCpu* const cpu : cpus_) rest.add(cpu->phases->without(source));
+    std::vector<const ExcessBlocks*> rests;
+    rests.reserve(cpus_.size());
+    for (const ProjectedCpu* const cpu : cpus_) rests.push_back(&cpu->phases->without(source));
+    const NodeCurves rest = node_curves(rests, input_.nodes);
     SourceGain result{input_.sources[source], {}};
     for (std::size_t i = 0; i < input_.nodes.size(); ++i) {
       const auto nodes = static_cast<double>(input_.nodes[i]);
-      result.excess.push_back(gain(jobs_[i], rest.at_barrier(nodes), nodes));
+      result.excess.push_back(gain(node_.jobs[i], rest.jobs[i], nodes));
     }
     return result;
   }
@@ -201,9 +210,7 @@ class Projector {
 
   const ProjectionInput& input_;
   std::vector<const ProjectedCpu*> cpus_;
-  NodeDelays node_;
-  Curves anywhere_;
-  std::vector<Curves> jobs_;  // by size
+  NodeCurves node_;
   Projection projection_;
 };
 
