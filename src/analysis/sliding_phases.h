@@ -49,7 +49,8 @@ class ExcessBlocks {
 /// uniform over all observed time, also over detours: a barrier may let it go while this CPU is away, and then the rest
 /// of that detour delays it. D - G is constant while neither end of the phase meets a detour, and falls by a nanosecond
 /// each nanosecond while its begin lies in one, so that it is known exactly for every begin. Phases over time that was
-/// not observed do not count. Memory is that of the detours within one grain.
+/// not observed do not count. Which begins inside detours a job really has, barrier.h decides. Memory is that of the
+/// detours within one grain.
 class SlidingPhases {
  public:
   /// `excess` must outlive this.
