@@ -44,7 +44,7 @@ DelayCurve curve_of(const std::vector<DelayTail>& cpus, const std::vector<KeptSh
 }
 
 /// Which begins a barrier keeps is taken from the whole, also without a block. One block after the other, for the
-/// delays of 1,000 CPUs take 20 MB.
+/// delays of 1,000 CPUs take some 30 MB.
 NodeCurves node_curves(const std::vector<const ExcessBlocks*>& cpus, const std::vector<std::uint64_t>& sizes) {
   std::vector<Excess> all(cpus.size());
   std::vector<DelayTail> tails;

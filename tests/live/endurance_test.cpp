@@ -147,9 +147,9 @@ class Endurance {
     CHECK(cpu.at("observed_ns").get<std::uint64_t>() + blind_ns >= elapsed_ns - kSecond);
     if (report.at("lost").at("incomplete_detours") == 0) CHECK(cpu.at("unexplained_ns") == 0);
     CHECK(report.at("clock").at("containment") >= 0.999);
-    // Where the daemon was not stopped. The rest is in doubt amid the other noise, 0 to 47% of it as measured; were it
-    // most, the checks of what is missed and misattributed would say little.
-    CHECK(found_ >= injected_ / 4);
+    // Where the daemon was not stopped. The rest is in doubt amid the other noise, 0 to 41% of a noise as measured;
+    // were it most, the checks of what is missed and misattributed would say little.
+    CHECK(found_ >= injected_ / 2);
     WARN(course_.str());
   }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The projection of noise whose law is known, against closed forms and draws, and how often its intervals hold the
-// truth. 95% intervals hold it in 92% to 98% of the runs for detours of constant and of exponential length, and of two
-// lengths; for Pareto's tails ("[.coverage]", 500 runs) of exponent 5 and 4 in 95% to 96%, of 3 in 93% to 97%, of 2.5
-// in 91% to 97%, of 2 (lengths without a variance) in 88% to 97%. They do not, and no rule out of the data alone can
-// make them, where what decides was not seen: with one detour in 100 a hundred times as long, of which 0 to 3 were
-// expected in a run, in 10% to 70%.
+// truth: 95% intervals in 93% to 98% of the runs for detours of exponential length and of two lengths, and for Pareto's
+// tails ("[.coverage]", 500 runs) of exponent 5 and 4 in 95% to 96%, of 3 in 93% to 97%, of 2.5 in 91% to 97%, of 2
+// (lengths without a variance) in 88% to 97%. They do not, and no rule out of the data alone can make them, where what
+// decides was not seen, such as very long detours of which about one was expected in a run.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_approx.hpp>
