@@ -31,12 +31,12 @@ struct Noise {
   }
 };
 
-Noise make_noise(const Arguments& arguments) {
+Noise make_noise(const Arguments& arguments, const char* duration = "500ms") {
   const unsigned cpu = probed_cpu();
   Arguments command{NOISE_BINARY};
   command.insert(command.end(), arguments.begin(), arguments.end());
   command.insert(command.end(),
-                 {"--cpu", std::to_string(cpu), "--duration", "500ms", "--slower", is_emulated() ? "4" : "1"});
+                 {"--cpu", std::to_string(cpu), "--duration", duration, "--slower", is_emulated() ? "4" : "1"});
   const KernelCounters before = read_kernel_counters(cpu);
   const Outcome outcome = run(command);
   const KernelCounters after = read_kernel_counters(cpu);
@@ -102,7 +102,8 @@ TEST_CASE("noise: packets are as many softirqs as the kernel counts") {
 }
 
 TEST_CASE("noise: memory unmapped is as many TLB shootdowns as the kernel counts") {
-  const Noise noise = make_noise({"munmap"});
+  // Emulated, an idle host lets 15 to 31 of the 31 calls of half a second strike a thread that runs, a busy one 2 to 5.
+  const Noise noise = make_noise({"munmap"}, is_emulated() ? "4s" : "500ms");
   CHECK(noise.truth.injected() > 5);  // a busy host lets few of them strike a thread that runs
   CHECK(noise.interrupts("TLB") >= noise.truth.injected());
 }
