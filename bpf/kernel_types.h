@@ -23,12 +23,25 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+/* With CONFIG_SCHED_INFO, as every distribution has it. */
+struct sched_info {
+	unsigned long pcount;
+	unsigned long long run_delay;
+};
+
 struct task_struct {
 	unsigned int __state; /* since 5.14 */
+	unsigned int flags;
 	int pid;
+	int tgid;
 	int wake_cpu;
 	char comm[16];
 	struct css_set *cgroups;
+	struct sched_info sched_info;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	unsigned long min_flt;
+	unsigned long maj_flt;
 };
 
 struct task_struct___before_5_14 {

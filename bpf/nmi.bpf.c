@@ -4,7 +4,7 @@
 
 static __always_inline int nmi_interval(void *handler, __s64 duration_ns)
 {
-	struct noised_cpu *cpu = watched_cpu();
+	struct noised_cpu *cpu = recorded_cpu();
 
 	if (!cpu)
 		return 0;

@@ -19,9 +19,20 @@ static __always_inline __u64 watched_among(__u32 word, __u64 cpus)
 	return word < MASK_WORDS ? watched_mask[word] & cpus : 0;
 }
 
+/* Nothing that is done to an idle CPU takes time from a task. */
+static __always_inline _Bool is_idle(__u64 cpu)
+{
+	if (cpu >= cpu_count)
+		return 0;
+	asm volatile("" : "+r"(cpu)); /* as in this_cpu() */
+	return cpu_states[cpu].watched == NOISED_WATCH_IDLE;
+}
+
 static __always_inline __u64 watched_bit(__u32 cpu)
 {
-	return watched_among(cpu / 64, 1ULL << (cpu % 64));
+	__u64 bit = watched_among(cpu / 64, 1ULL << (cpu % 64));
+
+	return bit && !is_idle(cpu) ? bit : 0;
 }
 
 /* Interrupts run on the stack of whatever task they strike, so the current task is the cause only outside of them. */

@@ -49,6 +49,20 @@ static __always_inline struct noised_cpu *watched_cpu(void)
 	return cpu && cpu->watched ? cpu : NULL;
 }
 
+/* True while what happens on the CPU is recorded. */
+static __always_inline _Bool records(const struct noised_cpu *cpu)
+{
+	return cpu->watched - NOISED_WATCH_LOOP <= NOISED_WATCH_TASKS - NOISED_WATCH_LOOP;
+}
+
+/* The state of this CPU if what happens on it is recorded. */
+static __always_inline struct noised_cpu *recorded_cpu(void)
+{
+	struct noised_cpu *cpu = this_cpu();
+
+	return cpu && records(cpu) ? cpu : NULL;
+}
+
 /* Without a wakeup: waking the reader is an irq_work on this CPU (25 ns to 1.4 us of noise of our own). */
 static __always_inline void emit(struct noised_cpu *cpu, void *record, __u32 size, __u8 kind)
 {
@@ -151,8 +165,8 @@ static __always_inline int pop(struct noised_cpu *cpu, __u8 kind, __u8 flags, __
 	return 0;
 }
 
-/* On other CPUs the stack only tells in which context a program runs there (origins.bpf.c): no clock is read and no
- * record made. */
+/* On other CPUs, and on idle ones, the stack only tells in which context a program runs there (origins.bpf.c): no clock
+ * is read and no record made. */
 static __always_inline int note_entry(struct noised_cpu *cpu, __u8 kind, __u64 id)
 {
 	__u32 depth = cpu->depth;
@@ -183,7 +197,7 @@ static __always_inline int enter(__u8 kind, __u64 id)
 
 	if (!cpu)
 		return 0;
-	return cpu->watched ? push(cpu, kind, id) : note_entry(cpu, kind, id);
+	return records(cpu) ? push(cpu, kind, id) : note_entry(cpu, kind, id);
 }
 
 static __always_inline int leave(__u8 kind, __u8 flags, __u64 id)
@@ -192,7 +206,7 @@ static __always_inline int leave(__u8 kind, __u8 flags, __u64 id)
 
 	if (!cpu)
 		return 0;
-	return cpu->watched ? pop(cpu, kind, flags, id) : note_exit(cpu, kind);
+	return records(cpu) ? pop(cpu, kind, flags, id) : note_exit(cpu, kind);
 }
 
 #define PARAMETERS(...) __VA_ARGS__

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tasks that take the CPU from the loop, and the work items that kworkers run in them. */
-#include "pairing.bpf.h"
+/* Tasks that take the CPU from the loop or from one another, and the work items that kworkers run in them. */
+#include "run.bpf.h"
 
 /* A frame open at a switch belongs to a task that sleeps inside it (a work item): this part of it ends here. */
 static __always_inline void split_frames(struct noised_cpu *cpu, __u64 now)
@@ -51,68 +51,133 @@ static __always_inline __u32 take_woken_here(struct noised_cpu *cpu, __u32 pid)
 	return NOISED_FLAG_WOKEN_HERE;
 }
 
-/* `runnable`: the task that leaves did not want to. */
-static __always_inline int switch_task(_Bool runnable, int previous_pid, const char *previous_comm, int next_pid)
+/* The interval of the task that leaves, whatever else its record tells. */
+static __always_inline void fill_task(struct noised_task_record *task, const struct noised_cpu *cpu,
+				      const struct leaving *leaving, const char *comm, __u64 now)
 {
-	struct noised_cpu *cpu = this_cpu();
+	task->record.start_ns = cpu->task_start_ns;
+	task->record.duration_ns = now > cpu->task_start_ns ? now - cpu->task_start_ns : 0;
+	task->record.id = leaving->pid;
+	task->record.kind = NOISED_KIND_TASK;
+	task->record.flags = (__u8)(cpu->task_flags | (leaving->runnable ? NOISED_FLAG_PREEMPTED : 0) |
+				    (leaving->ended ? NOISED_FLAG_ENDED : 0));
+	bpf_probe_read_kernel(task->comm, sizeof(task->comm), comm);
+}
 
-	if (!cpu)
-		return 0;
-	if (!cpu->watched) {
-		cpu->depth = 0;
-		return 0;
-	}
-	__u64 now = bpf_ktime_get_ns();
+static __always_inline void note_marks(struct noised_cpu *cpu, const struct leaving *leaving, int next_pid)
+{
+	/* Woken while it was still on its way to sleep: that wakeup does not bring it back from the next. */
+	if (!leaving->runnable)
+		take_woken_here(cpu, leaving->pid);
+	cpu->task_flags = take_woken_here(cpu, (__u32)next_pid);
+}
 
-	if (cpu->current_pid != (__u32)previous_pid)
-		mark_unseen(cpu);
-	cpu->current_pid = (__u32)next_pid;
-	split_frames(cpu, now);
-	if ((__u32)previous_pid == cpu->probe_pid && !runnable)
+static __always_inline int switch_from_loop(struct noised_cpu *cpu, const struct leaving *leaving, const char *comm,
+					    int next_pid, __u64 now)
+{
+	if (leaving->pid == cpu->probe_pid && !leaving->runnable)
 		mark_stopped(cpu, now);
-	if ((__u32)previous_pid != cpu->probe_pid && cpu->task_start_ns) {
-		struct noised_task_record task = {
-		    .record =
-			{
-			    .start_ns = cpu->task_start_ns,
-			    .duration_ns = now > cpu->task_start_ns ? now - cpu->task_start_ns : 0,
-			    .id = (__u32)previous_pid,
-			    .kind = NOISED_KIND_TASK,
-			    .flags = (__u8)(cpu->task_flags | (runnable ? NOISED_FLAG_PREEMPTED : 0)),
-			},
-		};
+	if (leaving->pid != cpu->probe_pid && cpu->task_start_ns) {
+		struct noised_task_record task = {};
 
-		bpf_probe_read_kernel(task.comm, sizeof(task.comm), previous_comm);
+		fill_task(&task, cpu, leaving, comm, now);
 		emit(cpu, &task, sizeof(task), NOISED_KIND_TASK);
 	}
-	/* Woken while it was still on its way to sleep: that wakeup does not bring it back from the next. */
-	if (!runnable)
-		take_woken_here(cpu, (__u32)previous_pid);
-	cpu->task_flags = take_woken_here(cpu, (__u32)next_pid);
+	note_marks(cpu, leaving, next_pid);
 	cpu->task_start_ns = (__u32)next_pid == cpu->probe_pid ? 0 : now;
 	return 0;
 }
 
-/* `preempt` is false for a task preempted on its way back to user mode; its state tells. */
-static __always_inline _Bool is_running(struct task_struct *task)
+/* Nothing is told of idling: whoever could run would. `run` has the counts of the task that leaves. */
+static __always_inline int switch_tasks(struct noised_cpu *cpu, const struct leaving *leaving, const char *comm,
+					int next_pid, __u64 now, struct noised_run_record *run)
 {
-	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state) == 0;
-	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) == 0;
+	if (leaving->pid != 0 && cpu->task_start_ns) {
+		__u8 *group = group_of(leaving->pid);
+
+		fill_task(&run->task, cpu, leaving, comm, now);
+		run->task.record.group = group ? *group : 0;
+		emit(cpu, run, leaving->is_kernel ? sizeof(run->task) : sizeof(*run), NOISED_KIND_TASK);
+	}
+	note_marks(cpu, leaving, next_pid);
+	cpu->task_start_ns = now;
+	cpu->watched = next_pid ? NOISED_WATCH_TASKS : NOISED_WATCH_IDLE;
+	return 0;
 }
 
-static __always_inline _Bool is_running_direct(struct task_struct *task)
+/* What every switch on a watched CPU begins with. */
+static __always_inline void begin_switch(struct noised_cpu *cpu, __u32 previous_pid, int next_pid, __u64 now)
+{
+	if (cpu->current_pid != previous_pid)
+		mark_unseen(cpu);
+	cpu->current_pid = (__u32)next_pid;
+	split_frames(cpu, now);
+}
+
+/* `preempt` is false for a task preempted on its way back to user mode; its state tells. */
+static __always_inline __u64 state_of(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
-		return task->__state == 0;
-	return ((struct task_struct___before_5_14 *)task)->state == 0;
+		return BPF_CORE_READ(task, __state);
+	return (__u64)BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
 }
+
+static __always_inline __u64 state_of_direct(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return (__u64)((struct task_struct___before_5_14 *)task)->state;
+}
+
+/* A watched CPU's switch; on the others only the frames are forgotten. `READ`, `STATE`: how the kernel's memory is
+ * read. */
+#define SWITCH(preempt, previous, next, READ, STATE)                                                                   \
+	({                                                                                                             \
+		struct noised_cpu *cpu = this_cpu();                                                                   \
+		if (cpu && !cpu->watched)                                                                              \
+			cpu->depth = 0;                                                                                \
+		if (cpu && cpu->watched) {                                                                             \
+			__u64 now = bpf_ktime_get_ns();                                                                \
+			__u64 state = STATE(previous);                                                                 \
+			struct leaving leaving = {                                                                     \
+			    .pid = (__u32)READ(previous, pid),                                                         \
+			    .runnable = preempt || state == 0,                                                         \
+			    .ended = (state & TASK_IS_DEAD) != 0,                                                      \
+			    .is_kernel = (READ(previous, flags) & TASK_IS_KTHREAD) != 0,                               \
+			};                                                                                             \
+			int next_pid = READ(next, pid);                                                                \
+			begin_switch(cpu, leaving.pid, next_pid, now);                                                 \
+			if (cpu->watched == NOISED_WATCH_LOOP) {                                                       \
+				switch_from_loop(cpu, &leaving, (previous)->comm, next_pid, now);                      \
+			} else {                                                                                       \
+				struct noised_run_record run = {};                                                     \
+				FILL_RUN(&run, previous, READ);                                                        \
+				switch_tasks(cpu, &leaving, (previous)->comm, next_pid, now, &run);                    \
+				cpu->current_is_kernel = (READ(next, flags) & TASK_IS_KTHREAD) != 0;                   \
+			}                                                                                              \
+		}                                                                                                      \
+		0;                                                                                                     \
+	})
 
 /* sched_switch gained a fourth argument in 5.18; the first three never moved. */
 TRACEPOINT_TWINS(sched_switch, PARAMETERS(_Bool preempt, struct task_struct *previous, struct task_struct *next),
-		 switch_task(preempt || is_running_direct(previous), previous->pid, previous->comm, next->pid),
-		 switch_task(preempt || is_running(previous), BPF_CORE_READ(previous, pid), previous->comm,
-			     BPF_CORE_READ(next, pid)))
+		 SWITCH(preempt, previous, next, READ_DIRECT, state_of_direct),
+		 SWITCH(preempt, previous, next, READ_BY_HELPER, state_of))
+
+/* Before the child runs for the first time. Always written: a pid that is used again has an old group. */
+static __always_inline int inherit_group(__u64 parent_pid, __u64 child_pid)
+{
+	__u8 *from = group_of(parent_pid);
+	__u8 *to = group_of(child_pid);
+
+	if (from && to && *to != *from)
+		*to = *from;
+	return 0;
+}
+
+TRACEPOINT_TWINS(sched_process_fork, PARAMETERS(struct task_struct *parent, struct task_struct *child),
+		 inherit_group((__u32)parent->pid, (__u32)child->pid),
+		 inherit_group((__u32)BPF_CORE_READ(parent, pid), (__u32)BPF_CORE_READ(child, pid)))
 
 TRACEPOINT_TWINS(workqueue_execute_start, PARAMETERS(struct work_struct *work),
 		 enter(NOISED_KIND_WORK, (__u64)work->func), enter(NOISED_KIND_WORK, (__u64)BPF_CORE_READ(work, func)))
@@ -123,7 +188,7 @@ static __always_inline int work_end(__u64 function)
 
 	if (!cpu)
 		return 0;
-	if (!cpu->watched)
+	if (!records(cpu))
 		return note_exit(cpu, NOISED_KIND_WORK);
 	/* It slept, here or before it came here, so its frame was split: since it was switched in again, the task did
 	 * nothing else. */

@@ -63,6 +63,7 @@ enum noised_flags {
   NOISED_FLAG_IN_KERNEL = 32,      /* page fault: by an instruction of the kernel's */
   NOISED_FLAG_WOKEN_HERE = 32,     /* task: its own CPU woke it */
   NOISED_FLAG_KERNEL_ADDRESS = 64, /* page fault: the address is the kernel's */
+  NOISED_FLAG_ENDED = 64,          /* task: it will not run again */
   NOISED_FLAG_HANDLING = 128,      /* page fault: no fault but the handling of one, from handle_mm_fault */
 };
 
@@ -74,13 +75,28 @@ struct noised_record {
   noised_u8 kind;  /* enum noised_kind */
   noised_u8 depth; /* frames open around it; the daemon nests by time */
   noised_u8 flags; /* enum noised_flags */
-  noised_u8 reserved[5];
+  noised_u8 group; /* of a noised_run_record */
+  noised_u8 reserved[4];
 };
 
 /* A task interval also carries its name, copied only here. */
 struct noised_task_record {
   struct noised_record record;
   char comm[16];
+};
+
+/* Where tasks are watched, the interval of one that is no kernel thread also carries what the kernel has counted of it
+ * since it was born, modulo 2^32 but for the wait: the kernel keeps it on cache lines that a switch has just touched.
+ */
+struct noised_run_record {
+  struct noised_task_record task; /* record.group: what user space chose for it, or for its parent */
+  noised_u64 wait_ns;             /* runnable without a CPU, up to this interval */
+  noised_u32 runs;                /* this one included; 0: the kernel counts neither runs nor waits */
+  noised_u32 voluntary;           /* switches, the one that ends this interval included */
+  noised_u32 involuntary;
+  noised_u32 minor_faults;
+  noised_u32 major_faults;
+  noised_u32 tgid;
 };
 
 /* What one CPU does to others; targets are 64 CPUs of which `word` tells the first. */
@@ -116,6 +132,17 @@ struct noised_origin {
 /* A power of two. Two wakeups between two switches are common, four are not; of two in one slot the later is known. */
 #define NOISED_WOKEN_HERE 4
 
+/* How a CPU is watched. Nothing is recorded of what happens while it idles: that takes nothing from any task. */
+enum noised_watch {
+  NOISED_WATCH_NOTHING = 0,
+  NOISED_WATCH_LOOP,  /* by a loop that measures there */
+  NOISED_WATCH_TASKS, /* for what its tasks suffer */
+  NOISED_WATCH_IDLE,  /* the same, and no task has it */
+};
+
+/* Largest kernel.pid_max of 64-bit kernels. */
+#define NOISED_MAX_PIDS (4U << 20U)
+
 struct noised_frame {
   noised_u64 start_ns;
   noised_u64 id;
@@ -126,7 +153,7 @@ struct noised_frame {
  * An interrupt finds its CPU's caches cold, and a cache line costs it more than all our instructions: the first line
  * holds all that entry and exit of the two outermost frames touch. */
 struct noised_cpu {
-  noised_u32 watched; /* 1 while the loop measures */
+  noised_u32 watched; /* enum noised_watch */
   noised_u32 depth;   /* frames open */
   noised_u8 kinds[NOISED_STACK_DEPTH];
   struct noised_frame frames[NOISED_STACK_DEPTH];
@@ -135,18 +162,19 @@ struct noised_cpu {
   noised_u64 task_start_ns;                 /* when the current task, if not the probe, was switched in */
   noised_u32 woken_here[NOISED_WOKEN_HERE]; /* pids that this CPU woke for itself, until they run; by pid */
   noised_u32 task_flags;                    /* of the current task: NOISED_FLAG_WOKEN_HERE or 0 */
-  noised_u32 reserved;
-  noised_u64 lost_full;       /* records refused: ring full, or its lock not to be had */
-  noised_u64 lost_nmi;        /* records refused inside an NMI, where the ring's lock is only tried */
-  noised_u64 lost_depth;      /* entries refused: the stack was full */
-  noised_u64 unpaired;        /* frames closed without their exit, and exits without their entry */
-  noised_u64 unseen;          /* marks made: tasks never seen to leave */
-  noised_u64 split;           /* frames split by a switch whose exits are still to come */
-  noised_u64 lost_origins;    /* on any CPU: records refused of what it did to watched ones */
-  noised_u64 queued_function; /* on any CPU: queued for a watched CPU, its interrupt not yet sent */
+  noised_u32 current_is_kernel;             /* where tasks are watched: the current task is a kernel thread */
+  noised_u64 lost_full;                     /* records refused: ring full, or its lock not to be had */
+  noised_u64 lost_nmi;                      /* records refused inside an NMI, where the ring's lock is only tried */
+  noised_u64 lost_depth;                    /* entries refused: the stack was full */
+  noised_u64 unpaired;                      /* frames closed without their exit, and exits without their entry */
+  noised_u64 unseen;                        /* marks made: tasks never seen to leave */
+  noised_u64 split;                         /* frames split by a switch whose exits are still to come */
+  noised_u64 lost_origins;                  /* on any CPU: records refused of what it did to watched ones */
+  noised_u64 queued_function;               /* on any CPU: queued for a watched CPU, its interrupt not yet sent */
 };
 
 NOISED_STATIC_ASSERT(sizeof(struct noised_record) == 32, "noised_record is part of the ABI");
 NOISED_STATIC_ASSERT(sizeof(struct noised_task_record) == 48, "noised_task_record is part of the ABI");
+NOISED_STATIC_ASSERT(sizeof(struct noised_run_record) == 80, "noised_run_record is part of the ABI");
 NOISED_STATIC_ASSERT(sizeof(struct noised_origin) == 72, "noised_origin is part of the ABI");
 NOISED_STATIC_ASSERT(sizeof(struct noised_cpu) % 64 == 0, "a CPU's state shares no cache line with another's");

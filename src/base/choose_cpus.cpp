@@ -23,7 +23,7 @@ Cpus common(const Cpus& one, const Cpus& other) {
   return both;
 }
 
-bool is_word(const std::string& text) { return text == "isolated" || text == "nohz_full"; }
+bool is_word(const std::string& text) { return text == "isolated" || text == "nohz_full" || text == "all"; }
 
 struct Machine {
   Cpus possible;
@@ -38,9 +38,10 @@ Result<Machine> read_machine(const std::string& sysroot) {
   return Machine{std::move(possible).value(), std::move(online).value()};
 }
 
-// The CPUs behind `isolated` and `nohz_full`. Those that are offline are left out: boot parameters often name the
+// The CPUs behind a word. Those that are offline are left out: boot parameters often name the
 // hyper-threads that nosmt then keeps offline, and the word means "the quiet CPUs there are".
 Result<Cpus> quiet_cpus(const std::string& word, const Machine& machine, const std::string& sysroot) {
+  if (word == "all") return machine.online;
   const bool isolated = word == "isolated";
   const auto listed = isolated ? isolated_cpus(sysroot) : nohz_full_cpus(sysroot);
   if (!listed) return listed.error();
@@ -84,12 +85,13 @@ Status check_usable(const std::string& place, const Cpus& cpus, const Machine& m
 }
 
 Result<Cpus> choose_housekeeping(const std::optional<std::string>& text, const Cpus& probe, const Machine& machine,
-                                 const AllowedCpus& allowed) {
+                                 const AllowedCpus& allowed, CpuUse use) {
   if (!text || text->empty()) {
     Cpus chosen;
     const Cpus candidates = common(machine.online, allowed.affinity);
     std::set_difference(candidates.begin(), candidates.end(), probe.begin(), probe.end(), std::back_inserter(chosen));
     if (!chosen.empty()) return chosen;
+    if (use == CpuUse::watch && !candidates.empty()) return candidates;
     return usage_error(fmt::format("cpus '{}': no CPU is left for the daemon's own threads", format_cpu_list(probe)),
                        fmt::format("probe fewer CPUs, or start noised with a wider affinity (online: {}, affinity: {})",
                                    format_cpu_list(machine.online), format_cpu_list(allowed.affinity)));
@@ -99,7 +101,7 @@ Result<Cpus> choose_housekeeping(const std::optional<std::string>& text, const C
   if (!cpus) return usage_error("housekeeping_cpus: " + cpus.error().what, cpus.error().remedy);
   if (auto usable = check_usable(place, cpus.value(), machine, allowed); !usable) return usable.error();
   const Cpus both = common(cpus.value(), probe);
-  if (!both.empty()) {
+  if (!both.empty() && use == CpuUse::probe) {
     return usage_error(fmt::format("{}: CPU {} is also probed", place, format_cpu_list(both)),
                        "take it out of housekeeping_cpus or out of cpus");
   }
@@ -111,15 +113,15 @@ Result<Cpus> choose_housekeeping(const std::optional<std::string>& text, const C
 Status check_cpu_choice(const std::string& text) {
   if (is_word(text)) return success();
   if (text.empty()) {
-    return usage_error("CPU list '' is empty", "name CPUs such as 1-3,5, or write isolated or nohz_full");
+    return usage_error("CPU list '' is empty", "name CPUs such as 1-3,5, or write isolated, nohz_full or all");
   }
   const auto cpus = parse_cpu_list(text);
-  if (!cpus) return usage_error(cpus.error().what, cpus.error().remedy + ", or isolated or nohz_full");
+  if (!cpus) return usage_error(cpus.error().what, cpus.error().remedy + ", or isolated, nohz_full or all");
   return success();
 }
 
 Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::string>& housekeeping,
-                              const AllowedCpus& allowed, const std::string& sysroot) {
+                              const AllowedCpus& allowed, CpuUse use, const std::string& sysroot) {
   if (auto written = check_cpu_choice(text); !written) return written.error();
   const auto machine = read_machine(sysroot);
   if (!machine) return machine.error();
@@ -127,7 +129,7 @@ Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::
   if (!probe) return probe.error();
   const auto usable = check_usable("cpus " + in_quotes(text), probe.value(), machine.value(), allowed);
   if (!usable) return usable.error();
-  auto chosen = choose_housekeeping(housekeeping, probe.value(), machine.value(), allowed);
+  auto chosen = choose_housekeeping(housekeeping, probe.value(), machine.value(), allowed, use);
   if (!chosen) return chosen.error();
   return CpuChoice{std::move(probe).value(), std::move(chosen).value()};
 }

@@ -37,17 +37,24 @@ struct AllowedCpus {
 Result<AllowedCpus> allowed_cpus();
 
 struct CpuChoice {
-  std::vector<unsigned> probe;         ///< one measuring thread each; never empty
-  std::vector<unsigned> housekeeping;  ///< where the daemon's other threads run; never empty, none of `probe`
+  std::vector<unsigned> probe;         ///< one measuring thread each, or watched without one; never empty
+  std::vector<unsigned> housekeeping;  ///< where the daemon's other threads run; never empty
 };
 
-/// Checks that a choice of CPUs is `isolated`, `nohz_full` or a list with at least one CPU; usage error otherwise.
+/// What the chosen CPUs are for.
+enum class CpuUse {
+  probe,  ///< a loop each: the daemon's other threads are kept off them
+  watch,  ///< for what their tasks suffer: the daemon keeps off them where others are left
+};
+
+/// Checks that a choice of CPUs is `isolated`, `nohz_full`, `all` or a list with at least one CPU; usage error
+/// otherwise.
 Status check_cpu_choice(const std::string& text);
 
-/// The CPUs that `text` (a CPU list, `isolated` or `nohz_full`) means on this machine. Without a `housekeeping` list,
-/// or with an empty one, housekeeping gets what is online, in the affinity and not probed. Usage error when a CPU does
-/// not exist, is offline, not permitted or wanted for both, or when either side would be empty.
+/// The CPUs that `text` (a CPU list, `isolated`, `nohz_full` or `all` that are online) means on this machine. Without a
+/// `housekeeping` list, or with an empty one, housekeeping gets what is online, in the affinity and not probed. Usage
+/// error when a CPU does not exist, is offline, not permitted or wanted for both, or when either side would be empty.
 Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::string>& housekeeping,
-                              const AllowedCpus& allowed, const std::string& sysroot = "/");
+                              const AllowedCpus& allowed, CpuUse use = CpuUse::probe, const std::string& sysroot = "/");
 
 }  // namespace noised

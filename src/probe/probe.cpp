@@ -107,10 +107,10 @@ LoopEnd Probe::watch() {
   state->task_flags = 0;
   for (auto& pid : state->woken_here) pid = 0;
   state->depth = 0;
-  state->watched = 1;
+  state->watched = NOISED_WATCH_LOOP;
   const LoopEnd end = work_.iterations != 0 ? run_phase_loop(ring_, progress_, stop_, loop_options(), work_)
                                             : run_detour_loop(ring_, progress_, stop_, loop_options());
-  state->watched = 0;
+  state->watched = NOISED_WATCH_NOTHING;
   return end;
 }
 

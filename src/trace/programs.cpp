@@ -18,7 +18,9 @@ namespace {
 constexpr std::array kFaultHalves = {"leave", "enter"};  // exits first: see attach()
 
 std::string describe(const Probe& probe) {
-  if (probe.role == Role::origin) return fmt::format("{} of a {}", probe.source, to_string(probe.kind));
+  if (probe.role == Role::origin || probe.role == Role::task) {
+    return fmt::format("{} of a {}", probe.source, to_string(probe.kind));
+  }
   return fmt::format("{}{}{}", to_string(probe.kind), probe.source.empty() ? "" : " ", probe.source);
 }
 
@@ -36,10 +38,12 @@ bpf_program* Programs::find(std::string_view tracepoint) const {
   return bpf_object__find_program_by_name(object_, fmt::format("raw_{}", tracepoint).c_str());
 }
 
-void Programs::choose(const KernelBtf& btf) {
+void Programs::choose(const KernelBtf& btf, const Watching& watching) {
+  watching_ = watching;
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, object_) bpf_program__set_autoload(program, false);
   for (const Probe& probe : known_probes()) {
+    if (!is_wanted(probe.role, watching)) continue;
     const bool has_exit = probe.exit.empty() || btf.has_tracepoint(probe.exit);
     if (!btf.has_tracepoint(probe.entry) || !has_exit) {
       left_out_.push_back(fmt::format("{}: this kernel has no tracepoint {}", describe(probe), probe.entry));
@@ -107,6 +111,7 @@ void Programs::attach_fault_handler() {
 
 Status Programs::attach() {
   for (const Probe& probe : known_probes()) {
+    if (!is_wanted(probe.role, watching_)) continue;
     if (Status attached = attach(probe); !attached) return attached;
   }
   attach_fault_handler();

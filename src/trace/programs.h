@@ -27,8 +27,8 @@ class Programs {
   /// follow pointers directly, which need the kernel's own BTF.
   Programs(bpf_object* object, bool prefer_btf) : object_(object), prefer_btf_(prefer_btf) {}
 
-  /// Before the object is loaded: leaves on only the programs whose tracepoints this kernel has.
-  void choose(const KernelBtf& btf);
+  /// Before the object is loaded: leaves on only the programs that are wanted and whose tracepoints this kernel has.
+  void choose(const KernelBtf& btf, const Watching& watching);
   /// After it: attaches all that were left on. Fails if one could not be attached without which no attribution is true.
   Status attach();
 
@@ -62,6 +62,7 @@ class Programs {
 
   bpf_object* object_;
   bool prefer_btf_;
+  Watching watching_;
   std::vector<Attached> programs_;
   std::vector<int> may_recur_;  // descriptors
   std::vector<Link> links_;

@@ -11,12 +11,15 @@ bool is_kind(std::uint8_t kind) { return kind > NOISED_KIND_NONE && kind < NOISE
 }  // namespace
 
 void hand_over(const void* data, std::size_t size, const RecordSink& sink) {
-  if (size == sizeof(noised_task_record)) {
+  if (size == sizeof(noised_run_record)) {
+    const auto& run = *static_cast<const noised_run_record*>(data);
+    sink(run.task.record, run.task.comm, &run);
+  } else if (size == sizeof(noised_task_record)) {
     const auto& task = *static_cast<const noised_task_record*>(data);
-    sink(task.record, task.comm);
+    sink(task.record, task.comm, nullptr);
   } else {
     constexpr noised_record kBad{};  // of no kind
-    sink(size == sizeof(noised_record) ? *static_cast<const noised_record*>(data) : kBad, nullptr);
+    sink(size == sizeof(noised_record) ? *static_cast<const noised_record*>(data) : kBad, nullptr, nullptr);
   }
 }
 

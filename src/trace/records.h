@@ -10,8 +10,9 @@
 
 namespace noised {
 
-/// Called for each record of a watched CPU's ring; `comm` is null but for tasks.
-using RecordSink = std::function<void(const noised_record& record, const char* comm)>;
+/// Called for each record of a watched CPU's ring; `comm` is null but for tasks, `run` but for those whose counts came
+/// with it.
+using RecordSink = std::function<void(const noised_record& record, const char* comm, const noised_run_record* run)>;
 /// Called for each record of what one CPU did to watched ones.
 using OriginSink = std::function<void(const noised_origin& origin)>;
 

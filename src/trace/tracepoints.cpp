@@ -30,25 +30,32 @@ constexpr std::array kProbes = {
     Probe{Kind::task, "", "sched_switch", "", true},
     Probe{Kind::work, "", "workqueue_execute_start", "workqueue_execute_end"},
     Probe{Kind::nmi, "", "nmi_handler", ""},
-    Probe{Kind::page_fault, "user", "page_fault_user", ""},
-    Probe{Kind::page_fault, "kernel", "page_fault_kernel", ""},
+    Probe{Kind::page_fault, "user", "page_fault_user", "", false, Role::instant},
+    Probe{Kind::page_fault, "kernel", "page_fault_kernel", "", false, Role::instant},
     Probe{Kind::task, "waker", "sched_waking", "", false, Role::origin},
     Probe{Kind::task, "parent", "sched_wakeup_new", "", false, Role::origin},
     Probe{Kind::task, "mover", "sched_migrate_task", "", false, Role::origin},
     Probe{Kind::vector, "sender", "ipi_send_cpu", "", false, Role::origin},
     Probe{Kind::vector, "sender to several CPUs", "ipi_send_cpumask", "", false, Role::origin},
     Probe{Kind::csd, "sender", "csd_queue_cpu", "", false, Role::origin},
+    Probe{Kind::task, "children", "sched_process_fork", "", false, Role::task},
 };
 
 }  // namespace
 
 std::span<const Probe> known_probes() { return kProbes; }
 
+bool is_wanted(Role role, const Watching& watching) {
+  if (role == Role::instant) return watching.loops;
+  return role != Role::task || watching.tasks;
+}
+
 // Vectors, device interrupts and switches are traced with interrupts off, and no NMI handler comes by them. The others
 // are traced with interrupts on, on some kernel, or lead to what an interrupt does as well.
 bool may_recur(std::string_view tracepoint) {
   const auto* const probe = std::find_if(kProbes.begin(), kProbes.end(), [&](const Probe& each) {
-    return each.role == Role::interval && (each.entry == tracepoint || each.exit == tracepoint);
+    return (each.role == Role::interval || each.role == Role::instant) &&
+           (each.entry == tracepoint || each.exit == tracepoint);
   });
   if (probe == kProbes.end()) return true;
   return probe->kind != Kind::vector && probe->kind != Kind::irq && probe->kind != Kind::task;

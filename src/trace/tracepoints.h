@@ -8,10 +8,20 @@
 #include <span>
 #include <string_view>
 
+#include "trace/watching.h"
+
 namespace noised {
 
-/// What a probe tells: of an interval on a watched CPU, or of what another CPU does to it.
-enum class Role : std::uint8_t { interval, origin };
+/// What a probe tells.
+enum class Role : std::uint8_t {
+  interval,  ///< of an interval on a watched CPU
+  instant,   ///< the same without a duration; only where a loop measures
+  origin,    ///< of what another CPU does to a watched one
+  task,      ///< of a task; only where tasks are watched
+};
+
+/// Whether a probe of this role is wanted.
+bool is_wanted(Role role, const Watching& watching);
 
 /// One thing that can be seen: its tracepoints and the kind of source that they feed.
 struct Probe {

@@ -41,6 +41,7 @@ struct Tracer::Implementation {
   std::optional<Programs> programs;
   Rings rings;
   std::size_t possible_cpus = 0;
+  noised_u32 group_count = 0;
 
   // What the programs know before they run: sizes, and which CPUs are watched.
   Status configure(const TracerOptions& options) {
@@ -53,6 +54,12 @@ struct Tracer::Implementation {
     const auto bytes = static_cast<noised_u32>(possible_cpus * sizeof(noised_cpu));
     if (const int code = bpf_map__set_value_size(skeleton->maps.bss_cpus, bytes); code != 0) {
       return failure(fmt::format("sizing the BPF state for {} CPUs: {}", possible_cpus, libbpf_text(code)));
+    }
+    // 4 MiB, in which a pid of the kernel's highest limit has its byte: only where it is needed.
+    group_count = options.watching.tasks ? NOISED_MAX_PIDS : 4096;
+    skeleton->rodata->group_count = options.watching.tasks ? group_count : 0;
+    if (const int code = bpf_map__set_value_size(skeleton->maps.bss_groups, group_count); code != 0) {
+      return failure(fmt::format("sizing the groups of tasks: {}", libbpf_text(code)));
     }
     return success();
   }
@@ -75,7 +82,7 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
   noised_bpf& skeleton = *state->skeleton;
   if (Status configured = state->configure(options); !configured) return configured.error();
   state->programs.emplace(skeleton.obj, !options.btf);
-  state->programs->choose(btf.value());
+  state->programs->choose(btf.value(), options.watching);
   if (const int code = noised_bpf__load(&skeleton); code != 0) return load_error(code);
 
   if (Status made = state->rings.create(bpf_map__fd(skeleton.maps.rings), options.cpus, options.buffer_bytes); !made) {
@@ -91,6 +98,10 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
 }
 
 noised_cpu& Tracer::state(unsigned cpu) { return implementation_->skeleton->bss_cpus->cpu_states[cpu]; }
+
+std::span<volatile std::uint8_t> Tracer::groups() {
+  return {implementation_->skeleton->bss_groups->task_groups, implementation_->skeleton->rodata->group_count};
+}
 
 std::size_t Tracer::drain(std::size_t index, std::size_t limit, const RecordSink& sink) {
   return implementation_->rings.drain(index, limit, sink);

@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "trace/records.h"
+#include "trace/watching.h"
 
 namespace noised {
 
@@ -21,6 +23,7 @@ struct TracerOptions {
   std::vector<unsigned> cpus;      ///< to watch
   std::size_t possible_cpus = 0;   ///< one more than the highest possible CPU number
   std::uint64_t buffer_bytes = 0;  ///< of each ring; a power of two, at least a page
+  Watching watching;               ///< what is to be seen there
   bool verbose = false;            ///< let libbpf and the kernel's verifier speak on standard error
   std::optional<std::string> btf;  ///< BTF of the running kernel from a file: raw_tp programs are used then
 };
@@ -46,6 +49,9 @@ class Tracer {
 
   /// The state of a watched CPU, shared with the BPF programs by mapping.
   [[nodiscard]] noised_cpu& state(unsigned cpu);
+  /// By pid, the group of each task, which its children inherit; empty unless tasks are watched. Any byte may be
+  /// written at any time.
+  [[nodiscard]] std::span<volatile std::uint8_t> groups();
   /// Hands every record that is in the ring of options.cpus[index] to the sink, oldest first; at most `limit`.
   /// No system call. Returns how many there were.
   std::size_t drain(std::size_t index, std::size_t limit, const RecordSink& sink);

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   std::fflush(stdout);
   for (;;) {
     std::this_thread::sleep_for(kDrainInterval);
-    tracer.value()->drain(0, SIZE_MAX, [](const noised_record&, const char*) {});
+    tracer.value()->drain(0, SIZE_MAX, [](const noised_record&, const char*, const noised_run_record*) {});
     (void)tracer.value()->drain_origins([](const noised_origin&) {});
   }
 }

@@ -31,7 +31,8 @@ inline CauseMatcher& fresh_causes() {
 class Machine {
  public:
   void add_record(const void* bytes, std::size_t size) {
-    hand_over(bytes, size, [&](const noised_record& record, const char* comm) { take(record, comm); });
+    hand_over(bytes, size,
+              [&](const noised_record& record, const char* comm, const noised_run_record*) { take(record, comm); });
   }
   void add_origin(const void* bytes, std::size_t size) {
     hand_over_origin(bytes, size, [&](const noised_origin& origin) {

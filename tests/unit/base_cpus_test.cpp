@@ -29,7 +29,7 @@ struct Machine {
   void remove(const std::string& file) const { std::filesystem::remove(root.path(kCpuDirectory + file)); }
   [[nodiscard]] Result<CpuChoice> choose(const std::string& text,
                                          const std::optional<std::string>& housekeeping = std::nullopt) const {
-    return choose_cpus(text, housekeeping, allowed, root.path());
+    return choose_cpus(text, housekeeping, allowed, CpuUse::probe, root.path());
   }
   [[nodiscard]] std::string refusal(const std::string& text,
                                     const std::optional<std::string>& housekeeping = std::nullopt) const {
@@ -100,10 +100,10 @@ TEST_CASE("a list, isolated and nohz_full become CPUs, and the rest does houseke
 
 TEST_CASE("a CPU list that is empty or cannot be read is refused") {
   const Machine machine;
-  CHECK(machine.refusal("") == "CPU list '' is empty: name CPUs such as 1-3,5, or write isolated or nohz_full");
-  CHECK(machine.refusal("all") ==
-        "CPU list 'all': 'all' is neither a CPU nor a range: write numbers and ranges such as 1-3,5, or isolated or "
-        "nohz_full");
+  CHECK(machine.refusal("") == "CPU list '' is empty: name CPUs such as 1-3,5, or write isolated, nohz_full or all");
+  CHECK(machine.refusal("any") ==
+        "CPU list 'any': 'any' is neither a CPU nor a range: write numbers and ranges such as 1-3,5, or isolated, "
+        "nohz_full or all");
 }
 
 TEST_CASE("a CPU that is not there is refused") {

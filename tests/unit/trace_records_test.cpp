@@ -2,7 +2,9 @@
 // Which records of the rings can be true.
 #include <catch2/catch_test_macros.hpp>
 
+#include <cstring>
 #include <limits>
+#include <vector>
 
 #include "trace/records.h"
 
@@ -49,12 +51,20 @@ TEST_CASE("a task has a name unless it is a mark", "[trace]") {
 }
 
 TEST_CASE("bytes of another size are a bad record", "[trace]") {
-  noised_task_record task{};
-  task.record = record_of(NOISED_KIND_TASK, 10, 20);
-  for (std::size_t size = 0; size <= sizeof(task); ++size) {
+  noised_run_record run{};
+  run.task.record = record_of(NOISED_KIND_TASK, 10, 20);
+  for (std::size_t size = 0; size <= sizeof(run) + 8; ++size) {
     Meaning seen{};
-    hand_over(&task, size, [&](const noised_record& record, const char* comm) { seen = meaning(record, comm); });
-    CHECK(seen == (size == sizeof(task) ? Meaning::interval : Meaning::bad));
+    bool counted = false;
+    std::vector<char> bytes(sizeof(run) + 8);
+    std::memcpy(bytes.data(), &run, sizeof(run));
+    hand_over(bytes.data(), size, [&](const noised_record& record, const char* comm, const noised_run_record* counts) {
+      seen = meaning(record, comm);
+      counted = counts != nullptr;
+    });
+    const bool is_task = size == sizeof(noised_task_record) || size == sizeof(run);
+    CHECK(seen == (is_task ? Meaning::interval : Meaning::bad));
+    CHECK(counted == (size == sizeof(run)));
   }
   const noised_origin origin{};
   for (std::size_t size = 0; size <= sizeof(origin); ++size) {

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Watched tasks: the record of one stretch on the CPU, with the kernel's own counts of the task. */
+#pragma once
+
+#include "pairing.bpf.h"
+
+/* By pid: the number that user space chose for a task, which its children and threads inherit. A byte is a plain store
+ * on any CPU and one load here, where a hash would be a lookup at every switch. */
+extern __u8 task_groups[NOISED_MAX_PIDS] SEC(".bss.groups");
+extern const volatile __u32 group_count; /* pids that have one; the others are in group 0 */
+
+static __always_inline __u8 *group_of(__u64 pid)
+{
+	if (pid >= group_count)
+		return NULL;
+	asm volatile("" : "+r"(pid)); /* as in this_cpu() */
+	return &task_groups[pid];
+}
+
+#define TASK_IS_DEAD 0x80	 /* TASK_DEAD, the same since 4.14 */
+#define TASK_IS_KTHREAD 0x200000 /* PF_KTHREAD */
+
+/* What a switch tells of the task that leaves. */
+struct leaving {
+	__u32 pid;
+	_Bool runnable;	 /* it did not want to leave */
+	_Bool ended;	 /* it will not run again */
+	_Bool is_kernel; /* a kernel thread */
+};
+
+#define READ_DIRECT(task, field) ((task)->field)
+#define READ_BY_HELPER(task, field) BPF_CORE_READ(task, field)
+
+/* The cumulative counts of a task, which user space takes apart. `READ`: one of the two above. */
+#define FILL_RUN(run, from, READ)                                                                                      \
+	do {                                                                                                           \
+		(run)->tgid = (__u32)READ(from, tgid);                                                                 \
+		(run)->voluntary = (__u32)READ(from, nvcsw);                                                           \
+		(run)->involuntary = (__u32)READ(from, nivcsw);                                                        \
+		(run)->minor_faults = (__u32)READ(from, min_flt);                                                      \
+		(run)->major_faults = (__u32)READ(from, maj_flt);                                                      \
+		if (bpf_core_field_exists((from)->sched_info)) {                                                       \
+			(run)->runs = (__u32)READ(from, sched_info.pcount);                                            \
+			(run)->wait_ns = READ(from, sched_info.run_delay);                                             \
+		}                                                                                                      \
+	} while (0)
