@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes and threads as /proc lists them. What ends while it is read is left out: that is no error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <noised/result.h>
+
+namespace noised {
+
+/// What /proc/PID/stat tells of a task.
+struct TaskStat {
+  std::uint32_t pid = 0;
+  std::string name;  ///< any bytes; of kernel threads more than what their comm holds
+  char state = '?';
+  std::uint32_t parent = 0;  ///< the process that it is a child of; 0 of the first process and the kernel's first
+  std::uint32_t flags = 0;   ///< the kernel's PF_*
+  std::uint64_t start = 0;   ///< in ticks since boot
+
+  /// Ended, and its parent may not know yet.
+  [[nodiscard]] bool ended() const { return state == 'Z' || state == 'X' || state == 'x'; }
+};
+
+/// The text of a file /proc/PID/stat; nothing if it is not one.
+std::optional<TaskStat> parse_task_stat(std::string_view text);
+
+/// The name as the kernel has it in task_struct::comm, which is what tracepoints tell and a BPF program compares.
+std::string comm_of(const TaskStat& task);
+
+/// A process and the one that it is a child of.
+struct ProcessParent {
+  std::uint32_t pid = 0;
+  std::uint32_t parent = 0;
+};
+
+/// The children of these processes, and theirs. One of these itself only if it is also such a child.
+std::set<std::uint32_t> descendants(const std::vector<ProcessParent>& all, const std::set<std::uint32_t>& of);
+
+/// Numbers separated by white space, as cgroup.procs and its like have them; 0 (a task that this pid namespace cannot
+/// name) and what is no number are left out.
+std::vector<std::uint32_t> parse_pids(std::string_view text);
+
+/// A mounted /proc.
+class ProcTasks {
+ public:
+  explicit ProcTasks(std::string root) : root_(std::move(root)) {}
+
+  /// All processes; fails where /proc itself cannot be listed.
+  [[nodiscard]] Result<std::vector<std::uint32_t>> processes() const;
+  /// All processes with their parents.
+  [[nodiscard]] Result<std::vector<ProcessParent>> parents() const;
+  /// The threads of a process, its first among them.
+  [[nodiscard]] std::vector<std::uint32_t> threads(std::uint32_t process) const;
+  /// A process, or a thread by its id: its file is there, though no listing shows it.
+  [[nodiscard]] std::optional<TaskStat> stat(std::uint32_t pid) const;
+  /// A thread of a process. Cheaper, since that of a process sums the times of all threads.
+  [[nodiscard]] std::optional<TaskStat> stat(std::uint32_t process, std::uint32_t thread) const;
+  /// The process that a thread belongs to.
+  [[nodiscard]] std::optional<std::uint32_t> process_of(std::uint32_t thread) const;
+
+ private:
+  std::string root_;
+};
+
+}  // namespace noised
