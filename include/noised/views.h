@@ -27,6 +27,9 @@ struct DetourView {
   std::uint64_t start_ns = 0;  ///< CLOCK_MONOTONIC
   std::uint64_t duration_ns = 0;
   bool incomplete = false;
+  std::uint32_t pid = 0;                 ///< of the task that lost this time, where tasks are watched; 0: a loop did
+  std::string task;                      ///< its name
+  std::string loss;                      ///< how: "interrupted", "preempted" or "queued" (after a wakeup)
   std::vector<DetourEntryView> entries;  ///< in order of their start
   std::uint64_t overhead_ns = 0;
 };

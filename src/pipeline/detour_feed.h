@@ -14,6 +14,7 @@
 
 #include "attribution/ledger.h"
 #include "trace/sources.h"
+#include "watch/task_run.h"
 
 namespace noised {
 
@@ -60,6 +61,9 @@ struct FeedDetour {
   };
 
   unsigned cpu = 0;
+  std::uint32_t victim_pid = 0;  ///< of the task that lost this time, where tasks are watched; 0: the loop did
+  SourceId victim = 0;           ///< its name
+  LossKind loss = LossKind::interrupted;
   bool incomplete = false;
   std::uint16_t size = 0;
   std::uint16_t text_size = 0;
@@ -81,7 +85,7 @@ struct FeedDetour {
   /// Adds all details of another newest entry, from its part of `text`; false if that makes no sense.
   bool add_details(std::string_view packed);
 };
-static_assert(sizeof(FeedDetour) <= 1700, "3,072 of them, 5.2 MB, are held");
+static_assert(sizeof(FeedDetour) <= 1712, "3,072 of them, 5.2 MB, are held");
 
 /// Tells the details of an entry of the ledger by calling add_detail().
 using DescribeEntry = std::function<void(const Ledger& ledger, std::size_t index, FeedDetour& detour)>;

@@ -65,6 +65,9 @@ std::string_view to_string(DetailKey key) { return kDetailNames[static_cast<std:
 FeedDetour& FeedDetour::operator=(const FeedDetour& other) {
   if (this == &other) return *this;
   cpu = other.cpu;
+  victim_pid = other.victim_pid;
+  victim = other.victim;
+  loss = other.loss;
   incomplete = other.incomplete;
   size = other.size;
   text_size = other.text_size;
@@ -113,6 +116,7 @@ void to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& sources, con
              FeedDetour& detour) {
   detour.size = 0;
   detour.text_size = 0;
+  detour.victim_pid = 0;
   detour.cpu = cpu;
   detour.incomplete = ledger.detour.in_doubt;
   detour.start_ns = ledger.detour.start_ns;
@@ -140,6 +144,11 @@ DetourView to_view(const FeedDetour& detour, const SourceTable& sources) {
   view.duration_ns = detour.duration_ns;
   view.incomplete = detour.incomplete;
   view.overhead_ns = detour.overhead_ns;
+  if (detour.victim_pid != 0) {
+    view.pid = detour.victim_pid;
+    view.task = sources.at(detour.victim).name;
+    view.loss = to_string(detour.loss);
+  }
   for (std::size_t i = 0; i < detour.size; ++i) {
     const FeedDetour::Entry& entry = detour.entries[i];
     const Source& source = sources.at(entry.source);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "base/monotonic.h"
 
@@ -50,6 +51,13 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
     streams_.emplace_back(streams_.size(), *probe, watch, sources, started_ns_);
     streams_.back().losses.kernel = tracer_.lost(watch.cpu);
   }
+  if (!options.watched_cpus.empty()) {
+    TaskPipelineOptions tasks{options.watched_cpus, options.outside,
+                              steal_clock_ == nullptr ? 0 : StealClock::step_ns()};
+    const PipelineParts parts{tracer_, sources_, names_, chains_, feed_};
+    tasks_ = std::make_unique<TaskPipeline>(parts, tasks, started_ns_);
+    tasks_stolen_ns_.resize(options.watched_cpus.size());
+  }
   missed_runs_ = tracer_.missed_runs();
   lost_origins_ = tracer_.lost_origins();
   look_at_steal(started_ns_);
@@ -90,7 +98,9 @@ void Pipeline::read(std::size_t index) {
   stream.intervals.clear();
   stream.doubt.unseen_ns().clear();
   stream.bad_records = 0;
-  const auto sink = [&](const noised_record& record, const char* comm) { take(stream, record, comm); };
+  const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record*) {
+    take(stream, record, comm);
+  };
   tracer_.drain(index, kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
   note_unseen_return(stream);
 }
@@ -114,6 +124,7 @@ void Pipeline::read_origins() {
       const bool touched = cpu / 64 == origin.word && ((origin.targets >> (cpu % 64)) & 1U) != 0;
       if (sound && touched) stream.causes.add(origin);
     }
+    if (sound && tasks_) tasks_->take(origin);
   };
   const bool complete = tracer_.drain_origins(std::cref(sink));
   const std::uint64_t lost = tracer_.lost_origins();
@@ -241,6 +252,14 @@ void Pipeline::look_at_steal(std::uint64_t now_ns) {
     if (steal_looked_ns_ != 0 && now >= stream.stolen_ns) stream.watched.add_steal(now - stream.stolen_ns);
     stream.stolen_ns = now;
   }
+  if (tasks_) {
+    for (std::size_t place = 0; place < tasks_stolen_ns_.size(); ++place) {
+      const unsigned cpu = tasks_->cpu_at(place);
+      const std::uint64_t now = cpu < stolen_ns.size() ? stolen_ns[cpu] : 0;
+      const std::uint64_t then = std::exchange(tasks_stolen_ns_[place], now);
+      if (steal_looked_ns_ != 0 && now >= then) tasks_->add_steal(place, now - then);
+    }
+  }
   steal_looked_ns_ = now_ns;
 }
 
@@ -250,6 +269,7 @@ void Pipeline::drain() {
   drain_intervals_ns_ += now_ns - drained_ns_;
   drained_ns_ = now_ns;
   for (std::size_t index = 0; index < streams_.size(); ++index) read(index);
+  if (tasks_) tasks_->read();
   read_origins();
   const std::uint64_t missed = tracer_.missed_runs();
   missed_ = missed != missed_runs_;
@@ -264,6 +284,7 @@ void Pipeline::drain() {
   clock_steps_ = clock_.steps();
   look_at_steal(drained_ns_);
   for (Stream& stream : streams_) attribute(stream);
+  if (tasks_) tasks_->join(drained_ns_, missed_runs_, origins_missing_);
   feed_.commit();
   if (snapshots_.wanted()) snapshots_.answer([this](Snapshot& snapshot) { fill(snapshot); });
 }
@@ -309,7 +330,7 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
 void Pipeline::fill(Snapshot& snapshot) const {
   snapshot.lost = ReportLost{};
   snapshot.orphan_intervals = 0;
-  snapshot.cpus.resize(streams_.size());
+  snapshot.cpus.resize(streams_.size() + (tasks_ ? tasks_->size() : 0));
   Containment containment;
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
@@ -320,6 +341,7 @@ void Pipeline::fill(Snapshot& snapshot) const {
     containment.contained += stream.watched.matcher().containment().contained;
     snapshot.orphan_intervals += stream.watched.matcher().orphans();
   }
+  if (tasks_) tasks_->fill(streams_.size(), snapshot);
   snapshot.containment = containment;
   snapshot.clock = ReportClock{"tsc", clock_.uncertainty_ns(), containment.share()};
   // Now, not at the last drain: the loops have published their progress since.

@@ -13,6 +13,7 @@
 #include "pipeline/losses.h"
 #include "pipeline/sink.h"
 #include "pipeline/snapshot.h"
+#include "pipeline/task_pipeline.h"
 #include "pipeline/watched_cpu.h"
 #include "probe/probe.h"
 #include "trace/clock.h"
@@ -25,8 +26,9 @@ namespace noised {
 
 struct PipelineOptions {
   std::uint64_t threshold_ns = 0;
-  Kind outside = Kind::hypervisor;    ///< what a gap without kernel activity is here: hypervisor or hardware
-  StealClock* steal_clock = nullptr;  ///< if given, it is the hypervisor's only as far as steal time covers it
+  Kind outside = Kind::hypervisor;     ///< what a gap without kernel activity is here: hypervisor or hardware
+  std::vector<unsigned> watched_cpus;  ///< for what their tasks suffer: all of the tracer's CPUs, or none of them
+  StealClock* steal_clock = nullptr;   ///< if given, it is the hypervisor's only as far as steal time covers it
   std::size_t feed_size = DetourFeed::kStaged;  ///< detours that a drain may bring and readers see
 };
 
@@ -51,6 +53,8 @@ class Pipeline : public Recordable {
   void record_to(PipelineSink* sink) override;
   [[nodiscard]] DetourFeed& feed() { return feed_; }
   [[nodiscard]] SnapshotExchange& snapshots() { return snapshots_; }
+  /// Null where no CPU is watched for its tasks.
+  [[nodiscard]] TaskPipeline* tasks() { return tasks_.get(); }
 
  private:
   struct Stream {
@@ -99,6 +103,8 @@ class Pipeline : public Recordable {
   DetourFeed feed_;
   SnapshotExchange snapshots_;
   std::vector<Stream> streams_;
+  std::unique_ptr<TaskPipeline> tasks_;
+  std::vector<std::uint64_t> tasks_stolen_ns_;  // the steal clock at the last look, by place
   std::uint64_t started_ns_ = 0;
   std::uint64_t drained_ns_ = 0;  // when the last drain began
   Histogram drain_intervals_;

@@ -21,6 +21,7 @@ namespace noised {
 
 struct CpuSnapshot {
   unsigned cpu = 0;
+  bool watches_tasks = false;  ///< for what its tasks suffer; no loop is there
   std::uint64_t observed_ns = 0;
   std::uint64_t iterations = 0;
   std::uint64_t threshold_ns = 0;

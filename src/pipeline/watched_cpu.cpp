@@ -6,12 +6,9 @@ namespace noised {
 
 WatchedCpu::WatchedCpu(const WatchOptions& options, const SourceTable& sources)
     : options_(options),
-      sources_(sources),
       matcher_(options.threshold_ns, options.held_intervals),
       steal_(options.steal_step_ns),
-      seen_in_(SourceTable::kCapacity, 0) {
-  combination_.reserve(SourceTable::kCapacity);
-}
+      counter_(sources) {}
 
 const Ledger& WatchedCpu::add(const Detour& detour, std::uint64_t tolerance_ns) {
   const Matcher::Match match = matcher_.take(detour, tolerance_ns);
@@ -23,7 +20,7 @@ const Ledger& WatchedCpu::add(const Detour& detour, std::uint64_t tolerance_ns) 
     for (const Gap& gap : ledger_.gaps) bounds_.learn(gap);
   }
   divide_outside();
-  count(ledger_);
+  counter_.count(ledger_);
   return ledger_;
 }
 
@@ -42,7 +39,7 @@ const Ledger* WatchedCpu::add_recorded(const Detour& detour, std::uint64_t toler
   ledger_.hypervisor_ns = division.hypervisor_ns;
   ledger_.outside_ns = division.hypervisor_ns + division.hardware_ns;
   ledger_.unexplained_ns = division.unexplained_ns;
-  count(ledger_);
+  counter_.count(ledger_);
   return &ledger_;
 }
 
@@ -60,43 +57,6 @@ void WatchedCpu::divide_outside() {
   if (options_.outside == Kind::hypervisor) {
     ledger_.hypervisor_ns = options_.steal_step_ns == 0 ? ledger_.outside_ns : steal_.cover(ledger_.outside_ns);
   }
-}
-
-void WatchedCpu::note_source(SourceId source) {
-  if (seen_in_[source] == detour_number_) return;
-  seen_in_[source] = detour_number_;
-  combination_.push_back(source);
-}
-
-void WatchedCpu::count_gap(Kind kind, std::uint64_t ns) {
-  if (ns == 0) return;
-  statistics_.add_source(sources_.gap(kind), kind, ns);
-  // Overhead is in every detour that has an interval: it would only repeat itself in every combination.
-  if (kind != Kind::overhead) note_source(sources_.gap(kind));
-}
-
-void WatchedCpu::count(const Ledger& ledger) {
-  DetourSums sums;
-  sums.duration_ns = ledger.detour.end_ns - ledger.detour.start_ns;
-  sums.explained_ns = ledger.explained_ns;
-  sums.overhead_ns = ledger.overhead_ns;
-  sums.hypervisor_ns = ledger.hypervisor_ns;
-  sums.hardware_ns = ledger.outside_ns - ledger.hypervisor_ns;
-  sums.unexplained_ns = ledger.unexplained_ns;
-  sums.incomplete = ledger.detour.in_doubt;
-  statistics_.add_detour(sums);
-
-  ++detour_number_;
-  combination_.clear();
-  for (const LedgerEntry& entry : ledger.entries) {
-    statistics_.add_source(entry.source, entry.kind, entry.self_ns);
-    note_source(entry.source);
-  }
-  count_gap(Kind::overhead, sums.overhead_ns);
-  count_gap(Kind::hypervisor, sums.hypervisor_ns);
-  count_gap(Kind::hardware, sums.hardware_ns);
-  count_gap(Kind::unexplained, sums.unexplained_ns);
-  statistics_.add_combination(combination_, sums.duration_ns);
 }
 
 }  // namespace noised

@@ -4,14 +4,13 @@
 
 #include <noised/types.h>
 
-#include <array>
 #include <cstdint>
-#include <vector>
 
 #include "attribution/ledger.h"
 #include "attribution/matcher.h"
 #include "attribution/overhead_bounds.h"
 #include "attribution/steal.h"
+#include "pipeline/ledger_counter.h"
 #include "statistics/tables.h"
 #include "trace/sources.h"
 
@@ -59,7 +58,7 @@ class WatchedCpu {
   void finish(std::uint64_t last_ns) { matcher_.finish(last_ns); }
 
   [[nodiscard]] const WatchOptions& options() const { return options_; }
-  [[nodiscard]] const CpuStatistics& statistics() const { return statistics_; }
+  [[nodiscard]] const CpuStatistics& statistics() const { return counter_.statistics(); }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
   [[nodiscard]] const StealAccount& steal() const { return steal_; }
   /// Time skipped, in ns, as the next.
@@ -68,21 +67,14 @@ class WatchedCpu {
 
  private:
   void divide_outside();
-  void count(const Ledger& ledger);
-  void count_gap(Kind kind, std::uint64_t ns);
-  void note_source(SourceId source);
 
   WatchOptions options_;
-  const SourceTable& sources_;
   Matcher matcher_;
   OverheadBounds bounds_;
   StealAccount steal_;
   Attributor attributor_;
   Ledger ledger_;
-  CpuStatistics statistics_;
-  std::vector<SourceId> combination_;
-  std::vector<std::uint64_t> seen_in_;  // by source: the number of the last detour that had it
-  std::uint64_t detour_number_ = 0;
+  LedgerCounter counter_;
   std::uint64_t blind_ns_ = 0;
   std::uint64_t rested_ns_ = 0;
 };

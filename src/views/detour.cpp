@@ -44,6 +44,10 @@ void read_detour(const Fields& fields, DetourView& detour) {
   fields.read("incomplete", detour.incomplete);
   fields.each("entries", [&](const Fields& item) { read_entry(item, detour.entries.emplace_back()); });
   fields.read("overhead_ns", detour.overhead_ns);
+  if (fields.optional("pid") == nullptr) return;
+  fields.read("pid", detour.pid);
+  fields.read("task", detour.task);
+  fields.read("loss", detour.loss);
 }
 
 // A vector's name says what it is; a gap outside every interval has only its kind.
@@ -74,12 +78,18 @@ bool alike(const DetourEntryView& a, const DetourEntryView& b) {
 std::string to_json(const DetourView& detour) {
   Json entries = Json::array();
   for (const DetourEntryView& entry : detour.entries) entries.push_back(entry_json(entry));
-  return dump(Json{{"cpu", detour.cpu},
-                   {"start_ns", detour.start_ns},
-                   {"duration_ns", detour.duration_ns},
-                   {"incomplete", detour.incomplete},
-                   {"entries", std::move(entries)},
-                   {"overhead_ns", detour.overhead_ns}});
+  Json json{{"cpu", detour.cpu},
+            {"start_ns", detour.start_ns},
+            {"duration_ns", detour.duration_ns},
+            {"incomplete", detour.incomplete},
+            {"entries", std::move(entries)},
+            {"overhead_ns", detour.overhead_ns}};
+  if (detour.pid != 0) {
+    json["pid"] = detour.pid;
+    json["task"] = detour.task;
+    json["loss"] = detour.loss;
+  }
+  return dump(json);
 }
 
 Result<DetourView> parse_detour(std::string_view json) { return parse_as<DetourView>(json, "detour", read_detour); }
@@ -87,6 +97,7 @@ Result<DetourView> parse_detour(std::string_view json) { return parse_as<DetourV
 std::string to_text(const DetourView& detour) {
   std::string text = fmt::format("cpu {}  {}.{:06} s  {:>7}  ", detour.cpu, detour.start_ns / 1'000'000'000,
                                  detour.start_ns % 1'000'000'000 / 1000, format_duration(detour.duration_ns));
+  if (detour.pid != 0) text += fmt::format("{} {} {}: ", printable(detour.task), detour.pid, printable(detour.loss));
   bool first = true;
   for (auto entry = detour.entries.begin(); entry != detour.entries.end();) {
     // A task that starts may have a hundred page faults in a row: one word and their number say as much.

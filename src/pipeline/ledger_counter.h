@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// From ledgers to statistics. Pure: no clock, no I/O.
+#pragma once
+
+#include <noised/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "attribution/ledger.h"
+#include "statistics/tables.h"
+#include "trace/sources.h"
+
+namespace noised {
+
+class LedgerCounter {
+ public:
+  /// `sources` outlives this.
+  explicit LedgerCounter(const SourceTable& sources);
+
+  /// Counts a ledger: its sums, the self times of its sources, and their combination.
+  void count(const Ledger& ledger);
+  [[nodiscard]] const CpuStatistics& statistics() const { return statistics_; }
+
+ private:
+  void count_gap(Kind kind, std::uint64_t ns);
+  void note_source(SourceId source);
+
+  const SourceTable& sources_;
+  CpuStatistics statistics_;
+  std::vector<SourceId> combination_;
+  std::vector<std::uint64_t> seen_in_;  // by source: the number of the last detour that had it
+  std::uint64_t detour_number_ = 0;
+};
+
+}  // namespace noised

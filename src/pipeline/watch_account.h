@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a selection of tasks lost since somebody began to watch it. Pure: no clock, no I/O.
+#pragma once
+
+#include <noised/watch.h>
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "attribution/ledger.h"
+#include "pipeline/ledger_counter.h"
+#include "statistics/histogram.h"
+#include "watch/task_watch.h"
+
+namespace noised {
+
+/// Memory is bounded: of more tasks than kTasks, those that have ended and lost least are forgotten; sums are kept of
+/// all.
+class WatchAccount {
+ public:
+  static constexpr std::size_t kTasks = 8192;  ///< 2 MiB
+  static constexpr std::size_t kShown = 256;   ///< in a report
+
+  /// `sources` outlives this. Watching begins at `began_ns`: what began earlier is not counted.
+  WatchAccount(const SourceTable& sources, std::uint64_t began_ns);
+
+  /// A run of one of the tasks.
+  void ran(const TaskRun& run, const RunFacts& facts);
+  /// A loss of one of them, divided.
+  void lost(const Loss& loss, const Ledger& ledger);
+  /// Fills everything that was counted; of the tasks, those that lost most.
+  void fill(WatchReport& report) const;
+  /// Adds to a filled report a run that has not ended yet.
+  void add_current(const CurrentTask& current, std::uint64_t now_ns, WatchReport& report) const;
+  [[nodiscard]] std::uint64_t began_ns() const { return began_ns_; }
+
+ private:
+  struct Task {
+    std::uint32_t pid = 0;
+    std::uint32_t tgid = 0;
+    SourceId name = 0;
+    bool ended = false;
+    WatchCounts counts;
+    std::uint64_t stolen_ns = 0;
+    std::uint64_t interruptions = 0;
+    std::array<std::uint64_t, kCategoryCount> categories{};
+  };
+  Task* task(std::uint32_t pid);
+  void forget_ended();
+  [[nodiscard]] WatchTask view(const Task& task) const;
+  void fill_ledger(WatchReport& report) const;
+
+  const SourceTable& sources_;
+  std::uint64_t began_ns_;
+  LedgerCounter counter_;
+  WatchCounts counts_;
+  std::uint64_t seen_ = 0;
+  Histogram runs_;
+  Histogram waits_;
+  std::unordered_map<std::uint32_t, Task> tasks_;  // by pid
+  std::vector<Task> ended_;
+};
+
+}  // namespace noised
