@@ -4,7 +4,8 @@ _noised() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   case "$before" in
     --config | --socket | --btf | --record | --replay) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
-    --cpus) mapfile -t COMPREPLY < <(compgen -W "isolated nohz_full" -- "$word"); return ;;
+    --cpus) mapfile -t COMPREPLY < <(compgen -W "isolated nohz_full all" -- "$word"); return ;;
+    --mode) mapfile -t COMPREPLY < <(compgen -W "probe watch" -- "$word"); return ;;
     --policy) mapfile -t COMPREPLY < <(compgen -W "other fifo" -- "$word"); return ;;
     --footprint) mapfile -t COMPREPLY < <(compgen -W "0 L1 L2" -- "$word"); return ;;
     --report) mapfile -t COMPREPLY < <(compgen -W "text json" -- "$word"); return ;;

@@ -12,6 +12,7 @@
 
 #include "probe/grain.h"
 #include "service/recording_stream.h"
+#include "service/watch_route.h"
 #include "views/lost_line.h"
 #include "views/views.h"
 
@@ -122,6 +123,9 @@ Result<PhaseRequest> phase_request(const HttpRequest& request) {
 
 // Held first, so that nobody else records what the probes do for this one.
 StreamReply open_recording(const ApiContext& context, const HttpRequest& request) {
+  if (context.watch != nullptr) {
+    return http_error(409, "tasks are watched here, and only what loops see can be recorded: set mode = \"probe\"");
+  }
   const auto phases = phase_request(request);
   if (!phases) return http_error(400, phases.error().line());
   const bool change = phases.value().grain_ns != 0 || context.phases.active();
@@ -164,6 +168,10 @@ std::vector<HttpRoute> make_routes(const ApiContext& context) {
   routes.push_back({"/v1/recording",
                     StreamHandler([context](const HttpRequest& request) { return open_recording(context, request); }),
                     "application/octet-stream"});
+  routes.push_back({"/v1/watch", StreamHandler([context](const HttpRequest& request) -> StreamReply {
+                      if (context.watch != nullptr) return open_watch(*context.watch, request);
+                      return http_error(409, "loops measure here, and no tasks are watched: set mode = \"watch\"");
+                    })});
   routes.push_back({"/v1/reload", RootHandler{[context] { return reload(context); }}});
   return routes;
 }

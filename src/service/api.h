@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's HTTP routes: /v1/status, /v1/report, /v1/histogram, the streams /v1/detours and
-// /v1/recording, and /v1/reload.
+// The daemon's HTTP routes: /v1/status, /v1/report, /v1/histogram, the streams /v1/detours,
+// /v1/recording and /v1/watch, and /v1/reload.
 #pragma once
 
 #include <noised/views.h>
@@ -14,6 +14,7 @@
 #include "service/http_server.h"
 #include "service/phase_exchange.h"
 #include "service/reload_exchange.h"
+#include "service/watch_stream.h"
 
 namespace noised {
 
@@ -27,6 +28,7 @@ struct ApiContext {
   ReloadExchange& reloads;
   Recorder& recorder;
   PhaseExchange& phases;
+  const WatchPlace* watch = nullptr;  ///< null where loops measure, not tasks
 };
 
 std::vector<HttpRoute> make_routes(const ApiContext& context);

@@ -103,9 +103,10 @@ Status check_samples(const Config& config) {
 Status check_together(const Config& config, const toml::table& root, const std::string& file) {
   Status good = noised::check_together(config);
   if (good) return good;
-  const auto key = check_samples(config)  ? root["service"]["housekeeping_cpus"]
-                   : config.grain_ns != 0 ? root["probe"]["grain"]
-                                          : root["probe"]["quantum"];
+  const auto key = check_samples(config) && config.mode == Mode::watch ? root["probe"]["mode"]
+                   : check_samples(config)                             ? root["service"]["housekeeping_cpus"]
+                   : config.grain_ns != 0                              ? root["probe"]["grain"]
+                                                                       : root["probe"]["quantum"];
   return usage_error(place(file, key.node()->source()) + good.error().what, good.error().remedy);
 }
 
@@ -130,6 +131,17 @@ Result<Config> apply_sections(const toml::table& root, const std::string& file) 
   return config;
 }
 
+// What needs a loop cannot be had without one.
+Status check_watch(const Config& config) {
+  const char* const key = config.grain_ns != 0        ? "grain"
+                          : config.quantum_ns != 0    ? "quantum"
+                          : config.work != 0          ? "work"
+                          : config.duty_percent < 100 ? "duty_cycle"
+                                                      : nullptr;
+  if (key == nullptr) return success();
+  return usage_error(fmt::format("{}: mode watch has no loop", key), "leave it out, or choose mode probe");
+}
+
 }  // namespace
 
 Status check_fits_duty_cycle(const char* what, std::uint64_t ns, unsigned duty_percent) {
@@ -141,6 +153,7 @@ Status check_fits_duty_cycle(const char* what, std::uint64_t ns, unsigned duty_p
 
 Status check_together(const Config& config) {
   if (Status good = check_samples(config); !good) return good;
+  if (config.mode == Mode::watch) return check_watch(config);
   const auto probed = parse_cpu_list(config.cpus);
   const auto housekeeping = parse_cpu_list(config.housekeeping_cpus);
   if (!probed || !housekeeping) return success();  // "isolated" is known at start only; then choose_cpus() checks
@@ -159,6 +172,7 @@ std::string differences(const Config& one, const Config& other) {
   };
   const Difference all[] = {
       {one.cpus != other.cpus, "probe.cpus"},
+      {one.mode != other.mode, "probe.mode"},
       {one.threshold_ns != other.threshold_ns, "probe.threshold"},
       {one.policy != other.policy, "probe.policy"},
       {one.priority != other.priority, "probe.priority"},

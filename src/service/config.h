@@ -21,8 +21,15 @@ inline constexpr std::uint64_t kDutyPeriodNs = 100'000'000;
 /// Scheduling policy of the measuring threads.
 enum class Policy : std::uint8_t { other, fifo };
 
+/// How the CPUs are watched.
+enum class Mode : std::uint8_t {
+  probe,  ///< by a loop on each
+  watch,  ///< for what the tasks there suffer
+};
+
 struct Config {
   std::string cpus = "isolated";                   ///< [probe] a CPU list, `isolated` or `nohz_full`
+  Mode mode = Mode::probe;                         ///< [probe]
   std::uint64_t threshold_ns = 200;                ///< [probe] a longer gap is a detour; never 0
   Policy policy = Policy::other;                   ///< [probe]
   int priority = 1;                                ///< [probe] 1 to 99; used with Policy::fifo only

@@ -22,6 +22,7 @@
 #include "service/privileges.h"
 #include "service/systemd.h"
 #include "service/tcp_socket.h"
+#include "trace/begin_watching.h"
 #include "trace/ringbuf_safety.h"
 
 namespace noised {
@@ -66,7 +67,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
   auto allowed = allowed_cpus();
   if (!allowed) return allowed.error();
   const Config& config = options.config;
-  auto cpus = choose_cpus(config.cpus, config.housekeeping_cpus, allowed.value());
+  const CpuUse use = config.mode == Mode::watch ? CpuUse::watch : CpuUse::probe;
+  auto cpus = choose_cpus(config.cpus, config.housekeeping_cpus, allowed.value(), use);
   if (!cpus) return cpus.error();
   std::unique_ptr<Daemon> daemon(new Daemon(options, log, std::move(cpus).value()));
   if (Status confined = confine_to(daemon->cpus_.housekeeping); !confined) return confined.error();
@@ -167,6 +169,7 @@ Status Daemon::start_tracer() {
   if (!possible) return possible.error();
   TracerOptions options;
   options.cpus = cpus_.probe;
+  options.watching = {!watches_tasks(), watches_tasks()};
   options.possible_cpus = std::size_t{possible.value().back()} + 1;
   options.buffer_bytes = options_.config.buffer_bytes;
   options.btf = options_.btf;
@@ -229,7 +232,8 @@ Status Daemon::drop_privileges() {
   if (config.policy == Policy::fifo) {
     if (Status set = set_priority(config.priority); !set) return set;
   }
-  for (const unsigned cpu : cpus_.probe) smi_counters_.push_back(rests() ? SmiCounter() : SmiCounter::open(cpu));
+  for (const unsigned cpu : watches_tasks() ? std::vector<unsigned>{} : cpus_.probe)
+    smi_counters_.push_back(rests() ? SmiCounter() : SmiCounter::open(cpu));
   if (Status dropped = noised::drop_privileges(); !dropped) return dropped;
   if (Status told = tracer_->check_missed_runs(); !told) {
     run_.unsupported.push_back("missed runs: not told without CAP_BPF, so that none are counted: " + told.error().what);
@@ -262,7 +266,20 @@ Status Daemon::wait_for_phases() {
   return success();
 }
 
+// No loop: the programs are told to record, and who asks is told what they see.
+Status Daemon::start_watching() {
+  if (Status set = set_priority(0); !set) return set;
+  start_pipeline();
+  std::vector<WatchedState> states;
+  for (const unsigned cpu : cpus_.probe) states.push_back({cpu, &tracer_->state(cpu)});
+  if (Status begun = begin_watching(states); !begun) return begun;
+  watch_place_.emplace(WatchPlace{watch_sessions_, tracer_->groups(), settings_.probe_cpus, &run_.unsupported});
+  log_.info("watching the tasks of CPUs {} from CPUs {}", settings_.probe_cpus, settings_.housekeeping_cpus);
+  return success();
+}
+
 Status Daemon::start_probes() {
+  if (watches_tasks()) return start_watching();
   const Config& config = options_.config;
   if (config.policy == Policy::fifo) warn_of_throttling(log_);
   if (Status planned = plan_phases(); !planned) return planned;
@@ -303,6 +320,7 @@ void Daemon::start_pipeline() {
   PipelineOptions pipeline_options;
   pipeline_options.threshold_ns = config.threshold_ns;
   pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
+  if (watches_tasks()) pipeline_options.watched_cpus = cpus_.probe;
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
   pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, pipeline_options);
   pipeline_->set_drain_interval(config.drain_interval_ns);
@@ -329,8 +347,8 @@ void Daemon::start_pipeline() {
 
 Status Daemon::start_server() {
   web_ = std::make_unique<Web>(pipeline_->snapshots(), sources_, run_, options_.config.series_cap);
-  std::vector<HttpRoute> routes = make_routes(
-      {pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_, reloads_, *recorder_, phases_});
+  std::vector<HttpRoute> routes = make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_,
+                                               reloads_, *recorder_, phases_, watch_place_ ? &*watch_place_ : nullptr});
   std::vector<HttpRoute> pages = web_->routes();
   routes.insert(routes.end(), pages.begin(), pages.end());
   std::vector<HttpListener> listeners = {{socket_->descriptor(), std::move(routes)}};

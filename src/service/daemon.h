@@ -24,6 +24,7 @@
 #include "service/reload_exchange.h"
 #include "service/ticker.h"
 #include "service/unix_socket.h"
+#include "service/watch_stream.h"
 #include "service/web.h"
 #include "trace/steal_clock.h"
 
@@ -54,6 +55,8 @@ class Daemon {
   Status start_steal_clock();
   Status drop_privileges();
   Status start_probes();
+  Status start_watching();
+  [[nodiscard]] bool watches_tasks() const { return options_.config.mode == Mode::watch; }
   Status plan_phases();
   Status wait_for_phases();
   void start_pipeline();
@@ -91,6 +94,8 @@ class Daemon {
   ReloadExchange reloads_;
   PhaseExchange phases_;
   std::unique_ptr<PhaseRuns> phase_runs_;
+  WatchSessions watch_sessions_;
+  std::optional<WatchPlace> watch_place_;
   std::unique_ptr<HttpServer> server_;
 };
 

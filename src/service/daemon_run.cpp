@@ -37,6 +37,7 @@ Status Daemon::run() {
     if (tick.value() == Tick::reload) (void)reload(ticker.value());
     if (reloads_.wanted()) reloads_.answer(reload(ticker.value()));
     pipeline_->drain();
+    if (pipeline_->tasks() != nullptr) watch_sessions_.step(*pipeline_->tasks(), monotonic_ns());
     phase_runs_->step();
     recorder_->after_drain(*pipeline_);
     server_->wake();  // one atomic load unless somebody follows detours

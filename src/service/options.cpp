@@ -28,7 +28,8 @@ struct Override {
   const char* help;
 };
 constexpr std::array kOverrides = {
-    Override{"--cpus", "probe", "cpus", "LIST", "CPUs to probe: a list such as 1-3,5, or isolated or nohz_full"},
+    Override{"--cpus", "probe", "cpus", "LIST", "CPUs to watch: a list such as 1-3,5, or isolated, nohz_full or all"},
+    Override{"--mode", "probe", "mode", "probe|watch", "a loop on each CPU, or what the tasks there suffer"},
     Override{"--threshold", "probe", "threshold", "TIME", "a longer gap is a detour, such as 200ns"},
     Override{"--policy", "probe", "policy", "other|fifo", "scheduling policy of the measuring threads"},
     Override{"--priority", "probe", "priority", "N", "their priority with fifo, 1 to 99"},
@@ -138,6 +139,9 @@ Status apply_run(const Written& written, Options& options) {
     if (written.record->empty()) return usage_error("--record: the path is empty", "give the file to create");
     if (!options.duration_ns) {
       return usage_error("--record: needs --duration", "or record a running daemon with noisectl record");
+    }
+    if (options.config.mode == Mode::watch) {
+      return usage_error("--record: only what loops see can be recorded", "leave out mode watch");
     }
     options.record = *written.record;
   }

@@ -48,6 +48,15 @@ Status set_policy(Config& config, const std::string& value) {
   return success();
 }
 
+Status set_mode(Config& config, const std::string& value) {
+  if (value != "probe" && value != "watch") {
+    return usage_error("unknown mode " + in_quotes(value),
+                       "write probe (a loop on each CPU) or watch (what the tasks there suffer)");
+  }
+  config.mode = value == "watch" ? Mode::watch : Mode::probe;
+  return success();
+}
+
 Status set_priority(Config& config, const std::string& value) {
   int priority = 0;
   const char* const end = value.data() + value.size();
@@ -189,6 +198,7 @@ Status set_log_level(Config& config, const std::string& value) {
 
 constexpr std::array kSettings = {
     Setting{"probe", "cpus", false, set_cpus},
+    Setting{"probe", "mode", false, set_mode},
     Setting{"probe", "threshold", false, set_threshold},
     Setting{"probe", "policy", false, set_policy},
     Setting{"probe", "priority", true, set_priority},

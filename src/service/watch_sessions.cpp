@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// A state for each group, under a lock that is held for moments.
+#include "service/watch_sessions.h"
+
+namespace noised {
+
+std::optional<std::size_t> WatchSessions::open(bool any) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t step = 0; step < TaskPipeline::kGroups - 1; ++step) {
+    const std::size_t group = 1 + (last_ + step) % (TaskPipeline::kGroups - 1);
+    if (sessions_[group].state != State::free) continue;
+    sessions_[group] = Session{State::opening, any, false, std::nullopt};
+    last_ = group;
+    wanted_.store(true, std::memory_order_release);
+    return group;
+  }
+  return std::nullopt;
+}
+
+bool WatchSessions::is_open(std::size_t group) {
+  const std::lock_guard lock(mutex_);
+  return sessions_[group].state == State::open;
+}
+
+void WatchSessions::ask(std::size_t group) {
+  const std::lock_guard lock(mutex_);
+  sessions_[group].asked = true;
+  wanted_.store(true, std::memory_order_release);
+}
+
+std::optional<WatchReport> WatchSessions::take(std::size_t group) {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(sessions_[group].report, std::nullopt);
+}
+
+void WatchSessions::close(std::size_t group) {
+  const std::lock_guard lock(mutex_);
+  sessions_[group].state = State::closing;
+  wanted_.store(true, std::memory_order_release);
+}
+
+void WatchSessions::step(std::size_t group, TaskPipeline& pipeline, std::uint64_t now_ns) {
+  Session& session = sessions_[group];
+  if (session.state == State::opening) {
+    pipeline.begin_account(group, session.any, now_ns);
+    session.state = State::open;
+  }
+  if (session.state == State::closing) {
+    pipeline.end_account(group);
+    session = Session{};
+  }
+  if (session.state != State::open || !session.asked) return;
+  pipeline.report(group, now_ns, session.report.emplace());
+  session.asked = false;
+}
+
+void WatchSessions::step(TaskPipeline& pipeline, std::uint64_t now_ns) {
+  if (!wanted_.load(std::memory_order_acquire)) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return;  // with the next drain
+  wanted_.store(false, std::memory_order_release);
+  for (std::size_t group = 1; group < sessions_.size(); ++group) step(group, pipeline, now_ns);
+}
+
+}  // namespace noised

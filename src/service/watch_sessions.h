@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the HTTP thread, where somebody watches tasks, and the main thread, which counts what they lose.
+#pragma once
+
+#include <noised/watch.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+
+#include "pipeline/task_pipeline.h"
+
+namespace noised {
+
+/// A session is a group of tasks with an account of its own. Neither thread ever waits for the other.
+class WatchSessions {
+ public:
+  /// HTTP thread: a new session, of every task or of those put into its group; nothing if there are too many.
+  std::optional<std::size_t> open(bool any);
+  /// HTTP thread: true once what happens is counted.
+  [[nodiscard]] bool is_open(std::size_t group);
+  /// HTTP thread: wants a report of everything up to a drain that begins after this.
+  void ask(std::size_t group);
+  /// HTTP thread: the report asked for, once it is there.
+  std::optional<WatchReport> take(std::size_t group);
+  /// HTTP thread: ends the session. No task may be in its group any more.
+  void close(std::size_t group);
+
+  /// Main thread, after a drain: does what is asked. One atomic load unless something is; a report takes up to 1 ms.
+  void step(TaskPipeline& pipeline, std::uint64_t now_ns);
+
+ private:
+  enum class State : std::uint8_t { free, opening, open, closing };
+  struct Session {
+    State state = State::free;
+    bool any = false;
+    bool asked = false;
+    std::optional<WatchReport> report;
+  };
+  void step(std::size_t group, TaskPipeline& pipeline, std::uint64_t now_ns);
+
+  std::atomic<bool> wanted_{false};
+  std::mutex mutex_;
+  std::array<Session, TaskPipeline::kGroups> sessions_;  // by group; the first is none
+  std::size_t last_ = 0;                                 // opened; the next is another one, so that old groups fade
+};
+
+}  // namespace noised

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What chosen tasks lose, on its way to a client: a line of JSON now and then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "service/http_stream.h"
+#include "service/watch_sessions.h"
+#include "trace/task_selection.h"
+
+namespace noised {
+
+/// Where watching happens.
+struct WatchPlace {
+  WatchSessions& sessions;
+  std::span<volatile std::uint8_t> groups;      ///< by pid (tracer.h)
+  std::string cpus;                             ///< a CPU list, for the report
+  const std::vector<std::string>* unsupported;  ///< likewise
+};
+
+struct WatchWish {
+  Selection selection;  ///< settled
+  std::uint64_t interval_ns = 1'000'000'000;
+  std::optional<std::uint64_t> duration_ns;
+};
+
+/// Watches as long as it lives, or until the tasks have ended or the time is over. HTTP thread.
+class WatchStream : public StreamSource {
+ public:
+  WatchStream(const WatchPlace& place, WatchWish wish, std::size_t group);
+  WatchStream(const WatchStream&) = delete;
+  WatchStream& operator=(const WatchStream&) = delete;
+  ~WatchStream() override;
+
+  std::size_t read(char* buffer, std::size_t capacity) override;
+
+ private:
+  void step(std::uint64_t now_ns);
+  [[nodiscard]] bool is_over(std::uint64_t now_ns) const;
+  void choose_tasks(std::uint64_t now_ns);
+  void put_line(WatchReport report);
+
+  WatchPlace place_;
+  WatchWish wish_;
+  TaskSelector selector_;
+  std::size_t group_;
+  bool begun_ = false;
+  bool asked_ = false;
+  bool last_ = false;   // the report asked for is the last
+  bool ended_ = false;  // it was put out
+  std::uint64_t began_ns_ = 0;
+  std::uint64_t told_ns_ = 0;
+  std::uint64_t chosen_ns_ = 0;
+  std::string pending_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace noised
