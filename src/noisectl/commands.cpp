@@ -28,6 +28,7 @@
 #include "noisectl/series_command.h"
 #include "noisectl/stop_signals.h"
 #include "noisectl/top_screen.h"
+#include "noisectl/watch_command.h"
 #include "views/lost_line.h"
 #include "views/views.h"
 
@@ -166,6 +167,8 @@ Status run_live(const Options& options) {
       return reload(options);
     case Command::selftest:
       return run_selftest(options);
+    case Command::watch:
+      return run_watch(options);
     default:
       return failure("unknown command");
   }

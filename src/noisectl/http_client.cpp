@@ -77,12 +77,11 @@ Error HttpClient::error_of(CURLcode code) const {
 Error HttpClient::refused(const std::string& path, long status, const std::string& body) const {
   // A refusal in the daemon's own words has its remedy in it, but for the one that the client knows.
   const auto told = nlohmann::json::parse(body, nullptr, false);
-  if ((status == 403 || status == 409 || status == 423) && told.is_object() && told.contains("error") &&
-      told["error"].is_string()) {
-    return failure("daemon at " + socket_path_ + ": " + views::printable(told["error"].get<std::string>()),
-                   status == 403 ? "run as root" : "");
-  }
-  const std::string reason = views::printable(body.substr(0, body.find('\n')));
+  const bool own_words = told.is_object() && told.contains("error") && told["error"].is_string();
+  const std::string reason =
+      views::printable(own_words ? told["error"].get<std::string>() : body.substr(0, body.find('\n')));
+  if (own_words && (status == 403 || status == 409 || status == 423))
+    return failure("daemon at " + socket_path_ + ": " + reason, status == 403 ? "run as root" : "");
   return failure(fmt::format("daemon at {} answered {} to {}{}", socket_path_, status, path,
                              reason.empty() ? "" : " (" + reason + ")"),
                  "are noised and noisectl of the same version?");

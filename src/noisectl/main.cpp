@@ -8,6 +8,7 @@
 int main(int argc, char** argv) {
   const noised::Status done = noised::client::run_command_line(argc, argv);
   if (done) return static_cast<int>(noised::ExitCode::good);
-  std::fprintf(stderr, "noisectl: %s\n", done.error().line().c_str());
+  // Without words: a watched command has ended with this code, and has said itself why.
+  if (!done.error().what.empty()) std::fprintf(stderr, "noisectl: %s\n", done.error().line().c_str());
   return static_cast<int>(done.error().code);
 }

@@ -120,6 +120,26 @@ void describe_baseline(CLI::App* baseline, Options& options, Times& times) {
   diff->add_flag("--json", options.json, "print JSON");
 }
 
+void describe_watch(CLI::App* watch, Options& options, Times& times) {
+  watch->add_option("--pid", options.pids, "these processes, with all their threads")
+      ->check(number_from<std::uint32_t>(1))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("P,..");
+  watch->add_option("--cgroup", options.cgroup, "the tasks of this control group, such as a job's")
+      ->check(not_empty())
+      ->type_name("PATH");
+  watch->add_option("--comm", options.comm, "the tasks of this name")->check(not_empty())->type_name("NAME");
+  watch->add_option("--duration", times.duration, "end after this time")->type_name("TIME");
+  watch->add_option("--interval", times.interval, "time between two reports of the daemon (1s)")->type_name("TIME");
+  watch->add_flag("--follow", options.follow, "print each of them, in a line, as it comes");
+  watch->add_flag("--json", options.json, "print JSON");
+  watch->add_option("-o,--output", options.output, "create this file, in place of printing")
+      ->check(not_empty())
+      ->type_name("FILE");
+  watch->footer("With -- COMMAND... behind the options, runs that command and watches it until it has ended.");
+}
+
 void describe(CLI::App& app, Options& options, Times& times) {
   app.set_version_flag("--version", "noisectl " NOISED_VERSION);
   app.add_option("--socket", options.socket, "the daemon's socket")->capture_default_str();
@@ -210,6 +230,9 @@ void describe(CLI::App& app, Options& options, Times& times) {
       ->check(not_empty())
       ->excludes("--json")
       ->type_name("FILE");
+
+  describe_watch(command("watch", "what the kernel and other tasks take from an application", Command::watch), options,
+                 times);
 
   json(command("reload", "the daemon reads its configuration again (root only)", Command::reload));
 
@@ -303,14 +326,55 @@ Status check_replay(const Options& options) {
     case Command::record:
     case Command::reload:
     case Command::selftest:
+    case Command::watch:
       return usage_error("--replay: this command needs a running daemon",
-                         "a recording can be shown with every command but record, reload and selftest");
+                         "a recording can be shown with every command but record, reload, selftest and watch");
     case Command::top:
       return success();
     default:
       if (!options.duration_ns) return success();
       return usage_error("--duration: a recording is as long as it is", "leave it out");
   }
+}
+
+Status check_watch(const Options& options) {
+  // TASK_COMM_LEN; the kernel cuts what is longer, so it would select nothing.
+  constexpr std::size_t kLongestName = 15;
+  std::vector<std::string> given;
+  if (!options.pids.empty()) given.emplace_back("--pid");
+  if (!options.cgroup.empty()) given.emplace_back("--cgroup");
+  if (!options.comm.empty()) given.emplace_back("--comm");
+  if (!options.run.empty()) given.emplace_back("-- COMMAND");
+  if (given.size() > 1)
+    return usage_error(given[0] + " and " + given[1] + " are two selections",
+                       "give one of --pid, --cgroup, --comm and -- COMMAND; none of them for all tasks");
+  if (options.comm.size() > kLongestName)
+    return usage_error("--comm: the kernel keeps 15 bytes of a task's name",
+                       "give '" + options.comm.substr(0, kLongestName) + "'");
+  return success();
+}
+
+// Where noisectl's own arguments end: at the "--" before the command to watch, whose options are not ours.
+int own_arguments(int argc, const char* const* argv) {
+  bool watch = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--" && watch) return i;
+    if (argument == "--") break;
+    watch = watch || argument == "watch";
+  }
+  return argc;
+}
+
+Status take_command(const char* const* begin, const char* const* end, Options& options) {
+  if (begin == end) return success();
+  ++begin;  // the "--"
+  if (options.command != Command::watch)
+    return usage_error("--: only watch takes a command after it", "see 'noisectl --help'");
+  if (begin == end || std::string_view(*begin).empty())
+    return usage_error("--: no command comes after it", "give a program with its arguments, such as -- ./job -n 4");
+  options.run.assign(begin, end);
+  return success();
 }
 
 // CLI11 explains some errors over several lines; an error here is one line.
@@ -322,9 +386,10 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   Options options;
   Times times;
   CLI::App app("Shows who takes the CPUs away, as the daemon noised sees it.", "noisectl");
+  const int own = own_arguments(argc, argv);
   try {
     describe(app, options, times);
-    app.parse(argc, argv);
+    app.parse(own, argv);
   } catch (const CLI::Success& asked) {
     std::ostringstream text;
     app.exit(asked, text, text);
@@ -335,7 +400,9 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
     return usage_error(unknown.empty() ? first_line(error.what()) : "unknown argument '" + unknown.front() + "'",
                        "see 'noisectl --help'");
   }
+  if (Status taken = take_command(argv + own, argv + argc, options); !taken) return taken.error();
   if (Status read = read_times(times, options); !read) return read.error();
+  if (Status read = check_watch(options); !read) return read.error();
   if (Status read = check_socket(options.socket); !read) return read.error();
   if (Status read = check_speed(options.speed); !read) return read.error();
   if (Status replayed = check_replay(options); !replayed) return replayed.error();

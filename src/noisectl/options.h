@@ -35,6 +35,7 @@ enum class Command {
   project,
   reload,
   selftest,
+  watch,
 };
 
 using ReportBy = views::ReportTable;
@@ -52,11 +53,11 @@ struct Options {
   std::string socket = "/run/noised/noised.sock";
   std::string replay;  ///< a recording to show in place of a daemon; empty: none
   bool json = false;
-  bool follow = false;                 ///< detours: go on until stopped
+  bool follow = false;                 ///< detours: go on until stopped; watch: a line each interval
   std::uint64_t min_ns = 0;            ///< detours: only those at least this long
   std::optional<std::uint64_t> count;  ///< detours: end after so many
   std::optional<unsigned> cpu;         ///< histogram: only this CPU; selftest: disturb this one
-  std::string output;                  ///< record, export, baseline save: what to create
+  std::string output;                  ///< record, export, baseline save, watch: what to create
   std::string input;                   ///< export: the recording; empty: as --replay says; baseline diff: the baseline
   std::optional<ReportBy> by;          ///< report: one table; nothing: everything, or with csv the sources
   bool csv = false;                    ///< report: as comma-separated values
@@ -70,12 +71,16 @@ struct Options {
   FootprintChoice footprint;                  ///< that these phases walk through
   std::string policy;                         ///< theirs, "other" or "fifo"; empty: the daemon's
   std::uint64_t size_bytes = 0;               ///< record: end when the file is as large; 0: never
-  std::optional<std::uint64_t> duration_ns;   ///< top, record: end after this time; selftest: spend it;
+  std::optional<std::uint64_t> duration_ns;   ///< top, record, watch: end after this time; selftest: spend it;
                                               ///< what needs a recording of a daemon: record so long
   std::uint64_t projected_grain_ns = 0;       ///< project, report as a page: work of a phase
   std::vector<std::uint64_t> nodes;           ///< the same: sizes of the job, rising
   std::vector<std::string> only;              ///< selftest: modes; empty: all
-  std::uint64_t interval_ns = 1'000'000'000;  ///< top: time between two updates
+  std::vector<std::uint32_t> pids;            ///< watch: these, or
+  std::string cgroup;                         ///< the tasks of this one, or
+  std::string comm;                           ///< those of this name, or
+  std::vector<std::string> run;               ///< this program with its arguments; none of them: everything
+  std::uint64_t interval_ns = 1'000'000'000;  ///< top, watch: time between two updates
 };
 
 /// Text to print in place of running a command: help or version.

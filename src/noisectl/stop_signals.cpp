@@ -7,12 +7,10 @@
 
 namespace noised::client {
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals(std::initializer_list<int> signals) {
   sigset_t stop;
   sigemptyset(&stop);
-  sigaddset(&stop, SIGINT);
-  sigaddset(&stop, SIGTERM);
-  sigaddset(&stop, SIGHUP);
+  for (const int signal : signals) sigaddset(&stop, signal);
   // Without a descriptor the signals must keep their default effect, or nothing could end the program.
   fd_ = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
   sigprocmask(fd_ < 0 ? SIG_SETMASK : SIG_BLOCK, nullptr, &before_);
@@ -22,11 +20,15 @@ StopSignals::StopSignals() {
 StopSignals::~StopSignals() {
   if (fd_ < 0) return;
   // What is pending was answered; left there it would kill the program the moment it is unblocked.
-  signalfd_siginfo taken;
-  while (read(fd_, &taken, sizeof taken) > 0) {
+  while (take() != 0) {
   }
   close(fd_);
   sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+int StopSignals::take() const {
+  signalfd_siginfo taken;
+  return read(fd_, &taken, sizeof taken) == sizeof taken ? static_cast<int>(taken.ssi_signo) : 0;
 }
 
 }  // namespace noised::client

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock, lost counters and unsupported sources, in both forms.
+// Clock, lost counters, sources and what is unsupported.
 #include "views/json_parts.h"
 
 #include <fmt/format.h>
@@ -49,6 +49,42 @@ void read_lost(const Fields& fields, ReportLost& lost) {
     item.read("reason", loss.reason);
     item.read("count", loss.count);
   });
+}
+
+Json source_json(const ReportSource& source) {
+  return Json{{"category", source.category}, {"kind", source.kind},         {"name", source.name},
+              {"count", source.count},       {"total_ns", source.total_ns}, {"min_ns", source.min_ns},
+              {"mean_ns", source.mean_ns},   {"max_ns", source.max_ns},     {"stddev_ns", source.stddev_ns},
+              {"share", source.share}};
+}
+
+void read_source(const Fields& fields, ReportSource& source) {
+  fields.read("category", source.category);
+  fields.read("kind", source.kind);
+  fields.read("name", source.name);
+  fields.read("count", source.count);
+  fields.read("total_ns", source.total_ns);
+  fields.read("min_ns", source.min_ns);
+  fields.read("mean_ns", source.mean_ns);
+  fields.read("max_ns", source.max_ns);
+  fields.read("stddev_ns", source.stddev_ns);
+  fields.read("share", source.share);
+}
+
+Json combination_json(const ReportCombination& combination) {
+  return Json{{"sources", combination.sources},    {"count", combination.count},   {"total_ns", combination.total_ns},
+              {"max_ns", combination.max_ns},      {"min_ns", combination.min_ns}, {"mean_ns", combination.mean_ns},
+              {"stddev_ns", combination.stddev_ns}};
+}
+
+void read_combination(const Fields& fields, ReportCombination& combination) {
+  fields.read("sources", combination.sources);
+  fields.read("count", combination.count);
+  fields.read("total_ns", combination.total_ns);
+  fields.read("max_ns", combination.max_ns);
+  fields.read("min_ns", combination.min_ns);
+  fields.read("mean_ns", combination.mean_ns);
+  fields.read("stddev_ns", combination.stddev_ns);
 }
 
 bool anything_lost(const ReportLost& lost) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts that several results share: clock, lost counters, the daemon's state.
+// Parts that several results share: clock, lost counters, sources, the daemon's state.
 #pragma once
 
 #include <string>
@@ -15,6 +15,9 @@ namespace noised::views {
 Json clock_json(const ReportClock& clock);
 /// The lost counters as a JSON object.
 Json lost_json(const ReportLost& lost);
+/// A source, without its CPU: not every result has one.
+Json source_json(const ReportSource& source);
+Json combination_json(const ReportCombination& combination);
 
 /// The daemon's state as to_json(StatusView) writes it.
 Json status_json(const StatusView& status);
@@ -23,6 +26,10 @@ Json status_json(const StatusView& status);
 void read_clock(const Fields& fields, ReportClock& clock);
 /// Reads what lost_json wrote.
 void read_lost(const Fields& fields, ReportLost& lost);
+/// Reads what source_json wrote: not the CPU.
+void read_source(const Fields& fields, ReportSource& source);
+/// Reads what combination_json wrote.
+void read_combination(const Fields& fields, ReportCombination& combination);
 /// Reads what status_json wrote.
 void read_status(const Fields& fields, StatusView& status);
 

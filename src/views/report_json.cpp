@@ -51,45 +51,6 @@ void read_cpu(const Fields& fields, ReportCpu& cpu) {
   fields.read("smi_count", cpu.smi_count);
 }
 
-Json source_json(const ReportSource& source) {
-  return Json{{"cpu", source.cpu},       {"category", source.category},
-              {"kind", source.kind},     {"name", source.name},
-              {"count", source.count},   {"total_ns", source.total_ns},
-              {"min_ns", source.min_ns}, {"mean_ns", source.mean_ns},
-              {"max_ns", source.max_ns}, {"stddev_ns", source.stddev_ns},
-              {"share", source.share}};
-}
-
-void read_source(const Fields& fields, ReportSource& source) {
-  fields.read("cpu", source.cpu);
-  fields.read("category", source.category);
-  fields.read("kind", source.kind);
-  fields.read("name", source.name);
-  fields.read("count", source.count);
-  fields.read("total_ns", source.total_ns);
-  fields.read("min_ns", source.min_ns);
-  fields.read("mean_ns", source.mean_ns);
-  fields.read("max_ns", source.max_ns);
-  fields.read("stddev_ns", source.stddev_ns);
-  fields.read("share", source.share);
-}
-
-Json combination_json(const ReportCombination& combination) {
-  return Json{{"sources", combination.sources},    {"count", combination.count},   {"total_ns", combination.total_ns},
-              {"max_ns", combination.max_ns},      {"min_ns", combination.min_ns}, {"mean_ns", combination.mean_ns},
-              {"stddev_ns", combination.stddev_ns}};
-}
-
-void read_combination(const Fields& fields, ReportCombination& combination) {
-  fields.read("sources", combination.sources);
-  fields.read("count", combination.count);
-  fields.read("total_ns", combination.total_ns);
-  fields.read("max_ns", combination.max_ns);
-  fields.read("min_ns", combination.min_ns);
-  fields.read("mean_ns", combination.mean_ns);
-  fields.read("stddev_ns", combination.stddev_ns);
-}
-
 void read_report(const Fields& fields, Report& report) {
   expect_schema(fields, kSchema);
   fields.read("host", report.host);
@@ -100,7 +61,11 @@ void read_report(const Fields& fields, Report& report) {
   fields.object("lost", [&](const Fields& inner) { read_lost(inner, report.lost); });
   fields.read("unsupported", report.unsupported);
   fields.each("cpus", [&](const Fields& item) { read_cpu(item, report.cpus.emplace_back()); });
-  fields.each("sources", [&](const Fields& item) { read_source(item, report.sources.emplace_back()); });
+  fields.each("sources", [&](const Fields& item) {
+    ReportSource& source = report.sources.emplace_back();
+    item.read("cpu", source.cpu);
+    read_source(item, source);
+  });
   fields.each("combinations", [&](const Fields& item) { read_combination(item, report.combinations.emplace_back()); });
 }
 
@@ -110,7 +75,10 @@ std::string to_json(const Report& report) {
   Json cpus = Json::array();
   for (const ReportCpu& cpu : report.cpus) cpus.push_back(cpu_json(cpu));
   Json sources = Json::array();
-  for (const ReportSource& source : report.sources) sources.push_back(source_json(source));
+  for (const ReportSource& source : report.sources) {
+    sources.push_back(Json{{"cpu", source.cpu}});
+    sources.back().update(source_json(source));
+  }
   Json combinations = Json::array();
   for (const ReportCombination& combination : report.combinations)
     combinations.push_back(combination_json(combination));

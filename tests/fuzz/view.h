@@ -4,6 +4,7 @@
 
 #include "fuzz.h"
 #include "views/views.h"
+#include "views/watch.h"
 
 namespace noised::fuzz {
 

@@ -124,6 +124,37 @@ TEST_CASE("a projection takes a grain and sizes of a job", "[noisectl]") {
   }
 }
 
+TEST_CASE("a watch takes one selection, or a command with its own options", "[noisectl]") {
+  CHECK(options({"watch"}).command == Command::watch);
+  CHECK(options({"watch"}).run.empty());
+  CHECK(options({"watch", "--pid", "12,13", "--pid", "14"}).pids == std::vector<std::uint32_t>{12, 13, 14});
+  CHECK(options({"watch", "--comm", "lmp"}).comm == "lmp");
+  const client::Options group = options({"watch", "--cgroup", "/slurm/job_7", "--follow", "--json", "--duration", "2s",
+                                         "--interval", "250ms", "-o", "file"});
+  CHECK(group.cgroup == "/slurm/job_7");
+  CHECK(group.follow);
+  CHECK(group.json);
+  CHECK(group.duration_ns == 2'000'000'000);
+  CHECK(group.interval_ns == 250'000'000);
+  CHECK(group.output == "file");
+  const client::Options run = options({"--socket", "/tmp/s", "watch", "--json", "--", "top", "--pid", "1", "--", "-x"});
+  CHECK(run.socket == "/tmp/s");
+  CHECK(run.json);
+  CHECK(run.pids.empty());
+  CHECK(run.run == std::vector<std::string>{"top", "--pid", "1", "--", "-x"});
+  CHECK(options({"export", "--format", "csv", "-o", "out", "--", "-in"}).input == "-in");
+  for (const auto& two : {std::vector<const char*>{"--pid", "1", "--comm", "a"},
+                          {"--comm", "a", "--cgroup", "/"},
+                          {"--cgroup", "/", "--", "ls"}}) {
+    std::vector<const char*> arguments{"watch"};
+    arguments.insert(arguments.end(), two.begin(), two.end());
+    const Result<client::CommandLine> parsed = parse(arguments);
+    REQUIRE_FALSE(parsed.ok());
+    CHECK(parsed.error().code == ExitCode::usage);
+    CHECK(parsed.error().what.find(" are two selections") != std::string::npos);
+  }
+}
+
 TEST_CASE("help and version are answers, not errors", "[noisectl]") {
   const auto text = [](Result<client::CommandLine> parsed) {
     REQUIRE(parsed.ok());
@@ -188,6 +219,20 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"project", "--grain", ""}, "--grain"},
                         {{"--replay", "r", "density", "--duration", "1s"}, "--duration"},
                         {{"--replay", "r", "record", "-o", "o"}, "--replay"},
+                        {{"--replay", "r", "watch"}, "--replay"},
+                        {{"watch", "--pid", "0"}, "--pid"},
+                        {{"watch", "--pid", "-1"}, "--pid"},
+                        {{"watch", "--pid", "1,x"}, "--pid"},
+                        {{"watch", "--pid", "1", "2"}, "'2'"},
+                        {{"watch", "--comm", ""}, "--comm"},
+                        {{"watch", "--comm", "0123456789abcdef"}, "--comm"},
+                        {{"watch", "--cgroup", ""}, "--cgroup"},
+                        {{"watch", "--interval", "1ms"}, "--interval 1ms"},
+                        {{"watch", "ls"}, "'ls'"},
+                        {{"watch", "--"}, "no command"},
+                        {{"watch", "--", ""}, "no command"},
+                        {{"watch", "--frob", "--", "ls"}, "'--frob'"},
+                        {{"--socket", "watch", "report", "--", "ls"}, "only watch"},
                         {{"--socket", "", "report"}, "--socket"},
                         {{"report", "--socket"}, "--socket"}};
   for (const Case& each : cases) {

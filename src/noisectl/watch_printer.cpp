@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each line is the whole so far: none but the last is kept.
+#include "noisectl/watch_printer.h"
+
+#include <utility>
+
+#include "views/watch.h"
+
+namespace noised::client {
+
+Result<WatchPrinter> WatchPrinter::create(const Options& options, std::FILE* stream) {
+  if (options.output.empty()) return WatchPrinter(options, stream, std::nullopt);
+  Result<NewFile> file = NewFile::create(options.output);
+  if (!file) return file.error();
+  return WatchPrinter(options, stream, std::move(file).value());
+}
+
+bool WatchPrinter::write(const std::string& text) {
+  if (file_) {
+    file_->write(text);
+    return file_->good();
+  }
+  return output_.write(text) && output_.flush();
+}
+
+bool WatchPrinter::line(std::string_view line) {
+  if (line.empty()) return true;
+  Result<WatchReport> report = views::parse_watch(line);
+  if (!report) {
+    problem_ = report.error();
+    return false;
+  }
+  last_ = std::move(report).value();
+  last_line_ = line;
+  if (follow_ && !write((json_ ? last_line_ : views::summary_line(*last_)) + "\n")) return false;
+  return !last_->final;
+}
+
+Status WatchPrinter::close() {
+  if (!file_) return output_.finish();
+  if (Status done = file_->finish(); !done) return done;
+  file_->keep();
+  return success();
+}
+
+Status WatchPrinter::finish(const Result<StreamEnd>& end) {
+  const Error gone = end ? failure("daemon at " + socket_ + " went away", "see its log for the reason") : end.error();
+  const bool stopped = end && end.value() == StreamEnd::stopped;
+  if (!last_) {
+    if (problem_) return *problem_;
+    return stopped ? Status(failure("interrupted before watching began")) : Status(gone);
+  }
+  // Each line was shown; a page is not the same as the lines.
+  if (json_ && !follow_) write(last_line_ + "\n");
+  if (!json_) write((follow_ ? "\n" : "") + views::to_text(*last_));
+  if (Status closed = close(); !closed) return closed;
+  if (problem_) return *problem_;
+  if (last_->final || stopped) return success();
+  return failure(gone.what, "the report ends early, with what was told until then");
+}
+
+}  // namespace noised::client

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the daemon tells of watched tasks, line by line: keeps the last, and prints what was asked for.
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <noised/result.h>
+#include <noised/watch.h>
+
+#include "export/new_file.h"
+#include "noisectl/http_client.h"
+#include "noisectl/options.h"
+#include "noisectl/output.h"
+
+namespace noised::client {
+
+class WatchPrinter {
+ public:
+  /// Prints to `stream`, or to the file that the options name, which must not be there yet.
+  static Result<WatchPrinter> create(const Options& options, std::FILE* stream);
+
+  /// Takes a line of the stream; false ends it: it was the last, or is wrong, or nobody reads any more.
+  bool line(std::string_view line);
+
+  /// Watching has begun.
+  [[nodiscard]] bool any() const { return last_.has_value(); }
+  /// Nothing will follow.
+  [[nodiscard]] bool final() const { return last_ && last_->final; }
+
+  /// Prints the report, the final one or the last that came. An error if it is not the final one and the stream ended
+  /// by itself, or if none came.
+  Status finish(const Result<StreamEnd>& end);
+
+ private:
+  WatchPrinter(const Options& options, std::FILE* stream, std::optional<NewFile> file)
+      : json_(options.json),
+        follow_(options.follow),
+        socket_(options.socket),
+        output_(stream),
+        file_(std::move(file)) {}
+
+  bool write(const std::string& text);
+  Status close();
+
+  bool json_;
+  bool follow_;
+  std::string socket_;
+  Output output_;
+  std::optional<NewFile> file_;
+  std::string last_line_;
+  std::optional<WatchReport> last_;
+  std::optional<Error> problem_;
+};
+
+}  // namespace noised::client
