@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks that are watched, beside the kernel's own account of them and beside noise that was made on purpose.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "../unit/base_temporary_directory.h"
+#include "command.h"
+#include "measurement.h"
+#include "quiet_cpu.h"
+#include "selftest/truth.h"
+#include "views/watch.h"
+#include "watched_task.h"
+
+using namespace noised;
+using namespace noised::live;
+
+namespace {
+
+class WatchingDaemon {
+ public:
+  WatchingDaemon() : quiet_(probed_cpu()), socket_(directory_.path("socket")) {
+    process_.emplace(Arguments{NOISED_BINARY, "--mode", "watch", "--cpus", "all", "--socket", socket_,
+                               "--web.listen-address", "", "--log-level", "error"});
+    REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));
+  }
+
+  [[nodiscard]] Arguments command(const Arguments& arguments) const {
+    Arguments all{NOISECTL_BINARY, "--socket", socket_};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+
+ private:
+  test::TemporaryDirectory directory_;
+  QuietCpu quiet_;
+  std::string socket_;
+  std::optional<Background> process_;
+};
+
+WatchReport report_in(const std::string& text) {
+  const auto lines = lines_of(text);
+  REQUIRE_FALSE(lines.empty());
+  auto report = views::parse_watch(lines.back());
+  if (!report) FAIL(report.error().line());
+  return std::move(report).value();
+}
+
+// What was watched of this task while `act` ran.
+template <typename Act>
+WatchReport watch(const WatchingDaemon& daemon, pid_t pid, Act act) {
+  Background session(
+      daemon.command({"watch", "--pid", std::to_string(pid), "--follow", "--json", "--duration", "60s"}));
+  REQUIRE(eventually([&] { return !session.out().empty(); }));
+  act();
+  const std::size_t before = lines_of(session.out()).size();
+  REQUIRE(eventually([&] { return lines_of(session.out()).size() >= before + 2; }));  // one that began after it
+  session.signal(SIGTERM);
+  return report_in(session.wait().out);
+}
+
+std::uint64_t total_of(const WatchReport& report, const std::string& kind, const std::string& name) {
+  for (const ReportSource& source : report.sources) {
+    if (source.kind == kind && source.name == name) return source.total_ns;
+  }
+  return 0;
+}
+
+std::uint64_t in_categories(const WatchTask& task) {
+  std::uint64_t sum = 0;
+  for (const auto& [category, ns] : task.categories) sum += ns;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("watch: switches, runs and faults are the kernel's own counts, waits its time") {
+  const WatchingDaemon daemon;
+  WatchedTask task(probed_cpu());
+  WatchedTask rival(probed_cpu());
+  const KernelCounts before = counts_of(task.pid());
+  const WatchReport report = watch(daemon, task.pid(), [&] {
+    std::thread competition([&] { rival.work({.busy_ns = 300'000'000}); });
+    task.work({.busy_ns = 200'000'000, .naps = 50, .pages = 500});
+    competition.join();
+  });
+  const KernelCounts after = counts_of(task.pid());
+  const WatchCounts& counts = report.counts;
+  REQUIRE(report.tasks.size() == 1);
+  CHECK(report.tasks[0].pid == static_cast<std::uint32_t>(task.pid()));
+  CHECK(counts.voluntary == after.voluntary - before.voluntary);
+  CHECK(counts.involuntary == after.involuntary - before.involuntary);
+  CHECK(counts.involuntary > 0);
+  CHECK(counts.runs + counts.unseen_runs == after.runs - before.runs);
+  CHECK(counts.minor_faults == after.minor_faults - before.minor_faults);
+  CHECK(counts.minor_faults >= 500);
+  const auto waited_ns = static_cast<double>(counts.preempted_ns + counts.queued_ns + counts.unseen_wait_ns);
+  const auto kernel_ns = static_cast<double>(after.wait_ns - before.wait_ns);
+  INFO(waited_ns << " ns of waits seen, " << kernel_ns << " ns by the kernel");
+  CHECK(std::abs(waited_ns - kernel_ns) <= 0.01 * kernel_ns);
+}
+
+TEST_CASE("watch: the ledger adds up, by task and in all") {
+  const WatchingDaemon daemon;
+  WatchedTask task(probed_cpu());
+  const WatchReport report = watch(daemon, task.pid(), [&] { task.work({.busy_ns = 300'000'000, .naps = 50}); });
+  CHECK(report.stolen_ns > 0);
+  CHECK(report.explained_ns + report.overhead_ns + report.hypervisor_ns + report.hardware_ns + report.unexplained_ns ==
+        report.stolen_ns);
+  REQUIRE(report.tasks.size() == 1);
+  CHECK(report.tasks[0].stolen_ns == report.stolen_ns);
+  CHECK(in_categories(report.tasks[0]) == report.stolen_ns);
+  std::uint64_t sources_ns = 0;
+  for (const ReportSource& source : report.sources) sources_ns += source.total_ns;
+  CHECK(sources_ns == report.stolen_ns);
+}
+
+TEST_CASE("watch: a task that took the CPU from another is named, with its time") {
+  const WatchingDaemon daemon;
+  WatchedTask task(probed_cpu());
+  std::optional<selftest::Truth> truth;
+  const WatchReport report = watch(daemon, task.pid(), [&] {
+    std::thread victim([&] { task.work({.busy_ns = 1'500'000'000}); });
+    const Outcome noise = run({NOISE_BINARY, "task", "--work", "2ms", "--period", "20ms", "--duration", "1s", "--cpu",
+                               std::to_string(probed_cpu())});
+    victim.join();
+    REQUIRE(noise.exit_code == 0);
+    truth = selftest::parse_truth(noise.out).value();
+  });
+  REQUIRE(truth->sources.size() == 1);
+  std::uint64_t injected_ns = 0;
+  for (const auto& each : truth->occurrences) injected_ns += each.cpu_ns;
+  const auto seen_ns = static_cast<double>(total_of(report, "task", truth->sources[0].name));
+  INFO(truth->sources[0].name << ": " << seen_ns << " ns seen, " << injected_ns << " ns injected");
+  CHECK(injected_ns >= 80'000'000);
+  CHECK(std::abs(seen_ns - static_cast<double>(injected_ns)) <= 0.02 * static_cast<double>(injected_ns));
+}
+
+TEST_CASE("watch: what a task does by its own wish is not taken from it") {
+  const WatchingDaemon daemon;
+  WatchedTask task(probed_cpu());
+  const WatchReport report = watch(daemon, task.pid(), [&] { task.work({.naps = 200}); });
+  INFO(report.runnable_ns << " ns runnable in " << report.elapsed_ns);
+  CHECK(report.counts.voluntary >= 200);
+  // It slept for 200 ms, and is watched for over a second.
+  CHECK(report.runnable_ns < 100'000'000);
+  CHECK(report.stolen_ns <= report.runnable_ns);
+}
+
+TEST_CASE("watch: a command's report comes when it ends, with its exit code") {
+  const WatchingDaemon daemon;
+  const Outcome outcome = run(daemon.command({"watch", "--json", "--", "sh", "-c", "sleep 0.1; exit 7"}));
+  CHECK(outcome.exit_code == 7);
+  const WatchReport report = report_in(outcome.err);
+  CHECK(report.final);
+  CHECK(report.tasks_seen >= 2);  // the shell and sleep
+  CHECK(report.counts.unseen_runs == 0);
+}
+
+TEST_CASE("watch: a daemon with loops says that it watches no tasks") {
+  const unsigned cpu = probed_cpu();
+  test::TemporaryDirectory directory;
+  const std::string socket = directory.path("socket");
+  Background daemon({NOISED_BINARY, "--cpus", std::to_string(cpu), "--socket", socket, "--web.listen-address", "",
+                     "--log-level", "error"});
+  REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; }));
+  const Outcome outcome = run({NOISECTL_BINARY, "--socket", socket, "watch", "--", "true"});
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.err.find("mode = \"watch\"") != std::string::npos);
+}
