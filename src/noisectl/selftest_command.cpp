@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <span>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "selftest/compare.h"
 #include "selftest/generator.h"
 #include "selftest/wake_cost.h"
+#include "views/views.h"
 
 namespace noised::client {
 namespace {
@@ -33,6 +35,7 @@ constexpr std::uint64_t kTotal = 30'000'000'000;
 constexpr std::uint64_t kAround = 500'000'000;
 constexpr std::uint64_t kShortest = 500'000'000;  // fewer occurrences say little about 99.9%
 // A daemon that has just started has not yet seen who woke the tasks that sleep.
+constexpr std::chrono::seconds kAnswerTime{10};
 constexpr std::uint64_t kSettled = 2'000'000'000;
 // An activation lasts as long as so many ways to it and from it, of which kernel and noised see different parts, so
 // that its time is known within 1% even where the ways of a task cost twice as much. Here 5 ms are enough; where
@@ -89,6 +92,18 @@ Status wait_until_settled(const StatusView& status, int stop_fd) {
   if (poll(&stop, 1, static_cast<int>((kSettled - status.uptime_ns) / 1'000'000) + 1) > 0)
     return failure("interrupted");
   return success();
+}
+
+// The generators' truth is of what a loop sees.
+Status check_loops(HttpClient& client) {
+  const Result<std::string> body = client.get("/v1/report", kAnswerTime);
+  if (!body) return body.error();
+  const Result<Report> report = views::parse_report(body.value());
+  if (!report) return report.error();
+  const auto& cpus = report.value().cpus;
+  if (std::ranges::none_of(cpus, [](const ReportCpu& cpu) { return cpu.mode == "watch"; })) return success();
+  return failure("selftest: the daemon watches tasks, and has no loop that could see the noise",
+                 "run a daemon with mode = \"probe\"");
 }
 
 void show_progress(std::span<const Mode* const> modes, std::size_t at) {
@@ -161,6 +176,7 @@ Status run_selftest(const Options& options) {
     return failure("selftest: the daemon's loop rests, and noise in a rest is not seen",
                    "run a daemon with duty_cycle = \"100%\"");
   }
+  if (Status loops = check_loops(client.value()); !loops) return loops;
   Result<GeneratorOptions> chosen = choose_cpus(options, status.value());
   if (!chosen) return chosen.error();
   chosen.value().duration_ns = each.value();

@@ -271,6 +271,7 @@ Status Daemon::start_watching() {
   if (Status set = set_priority(0); !set) return set;
   start_pipeline();
   std::vector<WatchedState> states;
+  states.reserve(cpus_.probe.size());
   for (const unsigned cpu : cpus_.probe) states.push_back({cpu, &tracer_->state(cpu)});
   if (Status begun = begin_watching(states); !begun) return begun;
   watch_place_.emplace(WatchPlace{watch_sessions_, tracer_->groups(), settings_.probe_cpus, &run_.unsupported});

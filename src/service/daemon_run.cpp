@@ -90,7 +90,8 @@ std::string Daemon::measuring() const {
   for (std::size_t i = 0; i < probes_.size(); ++i) {
     if (away_[i]) absent += fmt::format("{}{}", absent.empty() ? ", but not " : ",", probes_[i]->cpu());
   }
-  return fmt::format("Measuring CPUs {}{} from CPUs {}", settings_.probe_cpus, absent, settings_.housekeeping_cpus);
+  return fmt::format("{} CPUs {}{} from CPUs {}", watches_tasks() ? "Watching the tasks of" : "Measuring",
+                     settings_.probe_cpus, absent, settings_.housekeeping_cpus);
 }
 
 // No counter is touched. A file with a mistake changes nothing.

@@ -166,6 +166,17 @@ TEST_CASE("watch: a command's report comes when it ends, with its exit code") {
   CHECK(report.counts.unseen_runs == 0);
 }
 
+TEST_CASE("watch: what needs a loop is refused where tasks are watched") {
+  const WatchingDaemon daemon;
+  test::TemporaryDirectory directory;
+  for (const Arguments& arguments : {Arguments{"selftest"}, Arguments{"record", "-o", directory.path("recording")}}) {
+    const Outcome outcome = run(daemon.command(arguments));
+    CHECK(outcome.exit_code == 1);
+    INFO(outcome.err);
+    CHECK(outcome.err.find("mode = \"probe\"") != std::string::npos);
+  }
+}
+
 TEST_CASE("watch: a daemon with loops says that it watches no tasks") {
   const unsigned cpu = probed_cpu();
   test::TemporaryDirectory directory;
