@@ -29,7 +29,7 @@ class WatchSessions {
   /// HTTP thread: ends the session. No task may be in its group any more.
   void close(std::size_t group);
 
-  /// Main thread, after a drain: does what is asked. One atomic load unless something is; a report takes up to 1 ms.
+  /// Main thread, after a drain: does what is asked. One atomic load unless something is.
   void step(TaskPipeline& pipeline, std::uint64_t now_ns);
 
  private:

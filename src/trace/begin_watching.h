@@ -15,7 +15,7 @@ struct WatchedState {
 };
 
 /// Visits each CPU once, since only there it is known that no frame of the kernel's is open, and has the BPF programs
-/// record from then on (about 20 us on each). Fails where a CPU is not given to a visitor within 5 s; then nothing may
+/// record from then on. Fails where a CPU is not given to a visitor within 5 s; then nothing may
 /// take its states away for as long as the process lives.
 Status begin_watching(const std::vector<WatchedState>& cpus);
 

@@ -11,7 +11,7 @@
 
 namespace noised {
 
-/// To leave the kernel and enter it again takes longer: in between, the task did not run.
+/// Intervals at most this far apart are one interruption: what is in between is the way from one to the other.
 inline constexpr std::uint64_t kJoinNs = 300;
 
 /// One interruption, with its intervals in order of their start; valid during the call.
