@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Who causes what happens on a watched CPU: wakers, movers and senders of interrupts, seen on *their* CPUs. A watched
  * CPU that wakes a task of its own makes no record, only a mark: what ran there just before tells as much. */
-#include "pairing.bpf.h"
+#include "run.bpf.h"
 
 #define MASK_WORDS (NOISED_MAX_CPUS / 64)
 
@@ -19,10 +19,11 @@ static __always_inline __u64 watched_among(__u32 word, __u64 cpus)
 	return word < MASK_WORDS ? watched_mask[word] & cpus : 0;
 }
 
-/* Nothing that is done to an idle CPU takes time from a task. */
+/* Nothing that is done to an idle CPU takes time from a task. Where loops measure, nobody looks: the watched CPUs'
+ * state is to stay in their caches. */
 static __always_inline _Bool is_idle(__u64 cpu)
 {
-	if (cpu >= cpu_count)
+	if (group_count == 0 || cpu >= cpu_count)
 		return 0;
 	asm volatile("" : "+r"(cpu)); /* as in this_cpu() */
 	return cpu_states[cpu].watched == NOISED_WATCH_IDLE;

@@ -7,7 +7,7 @@
 /* By pid: the number that user space chose for a task, which its children and threads inherit. A byte is a plain store
  * on any CPU and one load here, where a hash would be a lookup at every switch. */
 extern __u8 task_groups[NOISED_MAX_PIDS] SEC(".bss.groups");
-extern const volatile __u32 group_count; /* pids that have one; the others are in group 0 */
+extern const volatile __u32 group_count; /* pids that have one, the others are in group 0; none: no tasks are watched */
 
 static __always_inline __u8 *group_of(__u64 pid)
 {

@@ -29,7 +29,8 @@ struct LossCounts {
 inline constexpr std::array kCpuLossReasons = {
     "ring_full",      "ring_busy_in_nmi", "stack_full",    "bad_record",   "pipeline_full", "detour_ring_full",
     "clock_backward", "unpaired",         "unseen_switch", "loop_stopped", "loop_moved",    "sample_ring_full"};
-inline constexpr std::array kMachineLossReasons = {"missed_run", "origin_ring_full", "bad_record", "clock_step"};
+inline constexpr std::array kMachineLossReasons = {"missed_run", "origin_ring_full", "bad_record", "clock_step",
+                                                   "task_table_full"};
 
 /// Adds the counts of a CPU to the report's.
 void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost);

@@ -186,10 +186,16 @@ void TaskPipeline::ran(std::size_t cpu, const TaskRun& run, const RunFacts& fact
   }
 }
 
+void TaskPipeline::add_not_followed(ReportLost& lost) const {
+  lost.events += watch_.not_followed();
+  add_loss({}, "task_table_full", watch_.not_followed(), lost);
+}
+
 ReportLost TaskPipeline::lost_so_far() const {
   ReportLost lost;
   for (const Stream& stream : streams_) add_losses(stream.cpu, stream.losses, lost);
   lost.missed_runs = missed_runs_;
+  add_not_followed(lost);
   return lost;
 }
 
@@ -214,6 +220,7 @@ void TaskPipeline::report(std::size_t group, std::uint64_t now_ns, WatchReport& 
 }
 
 void TaskPipeline::fill(std::size_t first, Snapshot& snapshot) const {
+  add_not_followed(snapshot.lost);
   std::size_t next = first;
   for (const Stream& stream : streams_) {
     CpuSnapshot& cpu = snapshot.cpus[next++];

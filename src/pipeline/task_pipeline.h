@@ -95,6 +95,7 @@ class TaskPipeline : private WatchSink {
   void lost(std::size_t cpu, const Loss& loss, std::span<const Interval> intervals) override;
   void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override;
   std::uint64_t latest_ns(std::uint64_t end_ns);
+  void add_not_followed(ReportLost& lost) const;
   [[nodiscard]] ReportLost lost_so_far() const;
 
   PipelineParts parts_;
