@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Who causes what happens on a watched CPU: wakers, movers and senders of interrupts, seen on *their* CPUs. A watched
  * CPU that wakes a task of its own makes no record, only a mark: what ran there just before tells as much. */
-#include "run.bpf.h"
+#include "arrival.bpf.h"
 
 #define MASK_WORDS (NOISED_MAX_CPUS / 64)
 
@@ -23,10 +23,9 @@ static __always_inline __u64 watched_among(__u32 word, __u64 cpus)
  * state is to stay in their caches. */
 static __always_inline _Bool is_idle(__u64 cpu)
 {
-	if (group_count == 0 || cpu >= cpu_count)
-		return 0;
-	asm volatile("" : "+r"(cpu)); /* as in this_cpu() */
-	return cpu_states[cpu].watched == NOISED_WATCH_IDLE;
+	struct noised_cpu *there = group_count ? state_of_cpu(cpu) : NULL;
+
+	return there && there->watched == NOISED_WATCH_IDLE;
 }
 
 static __always_inline __u64 watched_bit(__u32 cpu)
@@ -65,29 +64,38 @@ static __always_inline __u64 cgroup_of(struct task_struct *task)
 	return bpf_core_field_exists(task->cgroups) ? BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id) : 0;
 }
 
-static __always_inline int task_origin(__u8 kind, struct task_struct *task, __u32 cpu)
+static __always_inline __u64 cgroup_of_direct(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->cgroups))
+		return 0;
+	struct css_set *set = task->cgroups;
+	struct cgroup *cgroup = set ? set->dfl_cgrp : NULL;
+	struct kernfs_node *node = cgroup ? cgroup->kn : NULL;
+
+	return node ? node->id : 0;
+}
+
+static __always_inline int task_origin(__u8 kind, __u32 cpu, __u32 pid, __u64 cgroup)
 {
 	struct noised_cpu *here = this_cpu();
-	__u64 bit = watched_bit(cpu);
 
-	if (!bit || !here)
+	if (!here)
 		return 0;
 	struct noised_origin origin = {
 	    .kind = kind,
 	    .word = (__u8)(cpu / 64),
-	    .targets = bit,
-	    .task = (__u32)BPF_CORE_READ(task, pid),
-	    .subject = cgroup_of(task),
+	    .targets = 1ULL << (cpu % 64),
+	    .task = pid,
+	    .subject = cgroup,
 	};
 
 	return emit_origin(here, &origin);
 }
 
 /* For the record of the task, when it has run: sched.bpf.c. */
-static __always_inline int note_woken_here(struct task_struct *task)
+static __always_inline int note_woken_here(__u32 pid)
 {
 	struct noised_cpu *here = watched_cpu();
-	__u32 pid = (__u32)BPF_CORE_READ(task, pid);
 
 	if (here)
 		here->woken_here[pid & (NOISED_WOKEN_HERE - 1)] = pid;
@@ -95,36 +103,58 @@ static __always_inline int note_woken_here(struct task_struct *task)
 }
 
 /* Here a task still has the CPU where it ran last; when another is chosen, sched_migrate_task follows. */
-static __always_inline int woken(struct task_struct *task)
-{
-	__u32 cpu = (__u32)BPF_CORE_READ(task, wake_cpu);
+#define WOKEN(task, READ, CGROUP)                                                                                      \
+	({                                                                                                             \
+		__u32 cpu = (__u32)READ(task, wake_cpu);                                                               \
+		if (cpu == bpf_get_smp_processor_id())                                                                 \
+			note_woken_here((__u32)READ(task, pid));                                                       \
+		else if (watched_bit(cpu))                                                                             \
+			task_origin(NOISED_ORIGIN_WAKE, cpu, (__u32)READ(task, pid), CGROUP(task));                    \
+		0;                                                                                                     \
+	})
 
-	return cpu == bpf_get_smp_processor_id() ? note_woken_here(task) : task_origin(NOISED_ORIGIN_WAKE, task, cpu);
+/* A task is now runnable on a CPU. */
+static __always_inline void runnable_on(__u32 cpu, __u32 pid, __u32 flags)
+{
+	if (!steps_aside || (flags & TASK_IS_KTHREAD) || !watched_among(cpu / 64, 1ULL << (cpu % 64)))
+		return;
+	struct noised_cpu *there = state_of_cpu(cpu);
+
+	if (there)
+		note_arrival(there, pid);
 }
+
+/* As the CPU of a task that is queued is known to it. */
+#define RUNNABLE(task, READ) runnable_on((__u32)READ(task, wake_cpu), (__u32)READ(task, pid), (__u32)READ(task, flags))
 
 #define TASK_WAKING 0x200 /* include/linux/sched.h, the same since 4.14 */
 
-static __always_inline _Bool is_waking(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state) == TASK_WAKING;
-	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state) == TASK_WAKING;
-}
-
 /* A waker that chooses another CPU for the task is its waker there. */
-static __always_inline int moved(struct task_struct *task, __u32 to)
-{
-	__u32 from = (__u32)BPF_CORE_READ(task, wake_cpu);
+#define MOVED(task, to, READ, STATE, CGROUP)                                                                           \
+	({                                                                                                             \
+		__u32 from = (__u32)READ(task, wake_cpu);                                                              \
+		__u32 pid = (__u32)READ(task, pid);                                                                    \
+		if (from != to && watched_bit(from))                                                                   \
+			task_origin(NOISED_ORIGIN_MOVE_AWAY, from, pid, CGROUP(task));                                 \
+		__u64 state = STATE(task);                                                                             \
+		if (from != to && watched_bit(to))                                                                     \
+			task_origin(state == TASK_WAKING ? NOISED_ORIGIN_WAKE : NOISED_ORIGIN_MOVE, to, pid,           \
+				    CGROUP(task));                                                                     \
+		if (state == 0)                                                                                        \
+			runnable_on(to, pid, (__u32)READ(task, flags));                                                \
+		0;                                                                                                     \
+	})
 
-	if (from == to)
-		return 0;
-	task_origin(NOISED_ORIGIN_MOVE_AWAY, task, from);
-	return task_origin(is_waking(task) ? NOISED_ORIGIN_WAKE : NOISED_ORIGIN_MOVE, task, to);
-}
-
-TRACEPOINT(sched_waking, PARAMETERS(struct task_struct *task), woken(task))
-TRACEPOINT(sched_wakeup_new, PARAMETERS(struct task_struct *task), woken(task))
-TRACEPOINT(sched_migrate_task, PARAMETERS(struct task_struct *task, int to), moved(task, (__u32)to))
+TRACEPOINT_TWINS(sched_waking, PARAMETERS(struct task_struct *task), WOKEN(task, READ_DIRECT, cgroup_of_direct),
+		 WOKEN(task, READ_BY_HELPER, cgroup_of))
+TRACEPOINT_TWINS(sched_wakeup_new, PARAMETERS(struct task_struct *task),
+		 (RUNNABLE(task, READ_DIRECT), WOKEN(task, READ_DIRECT, cgroup_of_direct)),
+		 (RUNNABLE(task, READ_BY_HELPER), WOKEN(task, READ_BY_HELPER, cgroup_of)))
+TRACEPOINT_TWINS(sched_wakeup, PARAMETERS(struct task_struct *task), (RUNNABLE(task, READ_DIRECT), 0),
+		 (RUNNABLE(task, READ_BY_HELPER), 0))
+TRACEPOINT_TWINS(sched_migrate_task, PARAMETERS(struct task_struct *task, int to),
+		 MOVED(task, (__u32)to, READ_DIRECT, state_of_direct, cgroup_of_direct),
+		 MOVED(task, (__u32)to, READ_BY_HELPER, state_of, cgroup_of))
 
 /* The function is queued just before the interrupt is sent, with interrupts off or by the same task: it is remembered
  * for the record of the interrupt. */

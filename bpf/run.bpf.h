@@ -28,8 +28,23 @@ struct leaving {
 	_Bool is_kernel; /* a kernel thread */
 };
 
+/* How a program reads the kernel's memory: a tp_btf program by itself, a raw_tp program by a helper (30 ns). */
 #define READ_DIRECT(task, field) ((task)->field)
 #define READ_BY_HELPER(task, field) BPF_CORE_READ(task, field)
+
+static __always_inline __u64 state_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return BPF_CORE_READ(task, __state);
+	return (__u64)BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+}
+
+static __always_inline __u64 state_of_direct(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return task->__state;
+	return (__u64)((struct task_struct___before_5_14 *)task)->state;
+}
 
 /* The cumulative counts of a task, which user space takes apart. `READ`: one of the two above. */
 #define FILL_RUN(run, from, READ)                                                                                      \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Tasks that take the CPU from the loop or from one another, and the work items that kworkers run in them. */
-#include "run.bpf.h"
+#include "arrival.bpf.h"
 
 /* A frame open at a switch belongs to a task that sleeps inside it (a work item): this part of it ends here. */
 static __always_inline void split_frames(struct noised_cpu *cpu, __u64 now)
@@ -59,6 +59,7 @@ static __always_inline void fill_task(struct noised_task_record *task, const str
 	task->record.duration_ns = now > cpu->task_start_ns ? now - cpu->task_start_ns : 0;
 	task->record.id = leaving->pid;
 	task->record.kind = NOISED_KIND_TASK;
+	task->record.watched = (__u8)cpu->watched;
 	task->record.flags = (__u8)(cpu->task_flags | (leaving->runnable ? NOISED_FLAG_PREEMPTED : 0) |
 				    (leaving->ended ? NOISED_FLAG_ENDED : 0));
 	bpf_probe_read_kernel(task->comm, sizeof(task->comm), comm);
@@ -75,34 +76,65 @@ static __always_inline void note_marks(struct noised_cpu *cpu, const struct leav
 static __always_inline int switch_from_loop(struct noised_cpu *cpu, const struct leaving *leaving, const char *comm,
 					    int next_pid, __u64 now)
 {
-	if (leaving->pid == cpu->probe_pid && !leaving->runnable)
+	if (leaving->pid == cpu->probe_pid && !leaving->runnable) {
+		cpu->loop_left = 1;
 		mark_stopped(cpu, now);
+	}
 	if (leaving->pid != cpu->probe_pid && cpu->task_start_ns) {
 		struct noised_task_record task = {};
 
 		fill_task(&task, cpu, leaving, comm, now);
-		emit(cpu, &task, sizeof(task), NOISED_KIND_TASK);
+		emit(cpu, &task.record, sizeof(task), NOISED_KIND_TASK);
 	}
 	note_marks(cpu, leaving, next_pid);
 	cpu->task_start_ns = (__u32)next_pid == cpu->probe_pid ? 0 : now;
 	return 0;
 }
 
-/* Nothing is told of idling: whoever could run would. `run` has the counts of the task that leaves. */
+/* Nothing is told of idling: whoever could run would. `run` has the counts of the task that leaves; they are told even
+ * if it came here unseen, as a run that takes no time: what it counted there may be its last. */
 static __always_inline int switch_tasks(struct noised_cpu *cpu, const struct leaving *leaving, const char *comm,
 					int next_pid, __u64 now, struct noised_run_record *run)
 {
+	if (leaving->pid != 0 && !leaving->is_kernel && !cpu->task_start_ns)
+		cpu->task_start_ns = now;
 	if (leaving->pid != 0 && cpu->task_start_ns) {
 		__u8 *group = group_of(leaving->pid);
 
 		fill_task(&run->task, cpu, leaving, comm, now);
 		run->task.record.group = group ? *group : 0;
-		emit(cpu, run, leaving->is_kernel ? sizeof(run->task) : sizeof(*run), NOISED_KIND_TASK);
+		/* A loop that is on its way loses nothing. */
+		if (leaving->is_kernel || leaving->pid == cpu->probe_pid)
+			emit(cpu, &run->task.record, sizeof(run->task), NOISED_KIND_TASK);
+		else
+			emit(cpu, &run->task.record, sizeof(*run), NOISED_KIND_TASK);
 	}
 	note_marks(cpu, leaving, next_pid);
 	cpu->task_start_ns = now;
 	cpu->watched = next_pid ? NOISED_WATCH_TASKS : NOISED_WATCH_IDLE;
 	return 0;
+}
+
+/* A task has come to where a loop measured, and from now on it is the one that is watched. What it waited for was the
+ * loop. */
+static __always_inline void begin_tasks(struct noised_cpu *cpu, int next_pid, __u64 now)
+{
+	note_arrival(cpu, (__u32)next_pid);
+	if (!cpu->loop_left)
+		send_away(cpu, (__u32)next_pid);
+	cpu->watched = NOISED_WATCH_TASKS;
+	cpu->current_is_kernel = 0;
+	struct noised_task_record loop = {
+	    .record = {.start_ns = cpu->arrived_ns,
+		       .duration_ns = now > cpu->arrived_ns ? now - cpu->arrived_ns : 0,
+		       .id = cpu->probe_pid,
+		       .kind = NOISED_KIND_TASK,
+		       .flags = NOISED_FLAG_PREEMPTED,
+		       .watched = NOISED_WATCH_TASKS},
+	    .comm = "noised",
+	};
+
+	emit(cpu, &loop.record, sizeof(loop), NOISED_KIND_TASK);
 }
 
 /* What every switch on a watched CPU begins with. */
@@ -114,23 +146,8 @@ static __always_inline void begin_switch(struct noised_cpu *cpu, __u32 previous_
 	split_frames(cpu, now);
 }
 
-/* `preempt` is false for a task preempted on its way back to user mode; its state tells. */
-static __always_inline __u64 state_of(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state);
-	return (__u64)BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
-}
-
-static __always_inline __u64 state_of_direct(struct task_struct *task)
-{
-	if (bpf_core_field_exists(task->__state))
-		return task->__state;
-	return (__u64)((struct task_struct___before_5_14 *)task)->state;
-}
-
-/* A watched CPU's switch; on the others only the frames are forgotten. `READ`, `STATE`: how the kernel's memory is
- * read. */
+/* A watched CPU's switch; on the others only the frames are forgotten. `preempt` is false for a task preempted on its
+ * way to user mode; its state tells. `READ`, `STATE`: how the kernel's memory is read. */
 #define SWITCH(preempt, previous, next, READ, STATE)                                                                   \
 	({                                                                                                             \
 		struct noised_cpu *cpu = this_cpu();                                                                   \
@@ -148,7 +165,10 @@ static __always_inline __u64 state_of_direct(struct task_struct *task)
 			int next_pid = READ(next, pid);                                                                \
 			begin_switch(cpu, leaving.pid, next_pid, now);                                                 \
 			if (cpu->watched == NOISED_WATCH_LOOP) {                                                       \
+				_Bool is_kernel = (READ(next, flags) & TASK_IS_KTHREAD) != 0;                          \
 				switch_from_loop(cpu, &leaving, (previous)->comm, next_pid, now);                      \
+				if (steps_aside && !is_kernel && next_pid && (__u32)next_pid != cpu->probe_pid)        \
+					begin_tasks(cpu, next_pid, now);                                               \
 			} else {                                                                                       \
 				struct noised_run_record run = {};                                                     \
 				FILL_RUN(&run, previous, READ);                                                        \

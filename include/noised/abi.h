@@ -67,16 +67,18 @@ enum noised_flags {
   NOISED_FLAG_HANDLING = 128,      /* page fault: no fault but the handling of one, from handle_mm_fault */
 };
 
-/* One stretch of kernel activity or of another task on a CPU. 32 bytes; with the ring's header, 40. */
+/* One stretch of kernel activity or of another task on a CPU. */
 struct noised_record {
   noised_u64 start_ns; /* CLOCK_MONOTONIC */
   noised_u64 duration_ns;
   noised_u64 id;
-  noised_u8 kind;  /* enum noised_kind */
-  noised_u8 depth; /* frames open around it; the daemon nests by time */
-  noised_u8 flags; /* enum noised_flags */
-  noised_u8 group; /* of a noised_run_record */
-  noised_u8 reserved[4];
+  noised_u8 kind;    /* enum noised_kind */
+  noised_u8 depth;   /* frames open around it; the daemon nests by time */
+  noised_u8 flags;   /* enum noised_flags */
+  noised_u8 group;   /* of a noised_run_record */
+  noised_u8 watched; /* enum noised_watch: how its CPU was watched */
+  noised_u8 reserved;
+  noised_u16 size; /* of the record that this begins, in bytes; written last: 0 while it is being made */
 };
 
 /* A task interval also carries its name, copied only here. */
@@ -127,6 +129,13 @@ struct noised_origin {
   noised_u8 reserved[3];
 };
 
+/* A CPU's ring of records is memory that the daemon maps: so many segments, each with room behind it for what a record
+ * that begins in it needs more. Every record begins at a multiple of 16 bytes. The reader clears what it has read. */
+#define NOISED_SEGMENT_BYTES 65536U
+#define NOISED_SEGMENT_SLACK 128U
+/* Kept free: records of interrupts between the look at the room that is left and the claim of it. 16 deep, 80 bytes. */
+#define NOISED_RING_MARGIN 2048U
+
 #define NOISED_STACK_DEPTH 16 /* a power of two; deepest seen: task, work, irq vector, softirq, timer, nmi */
 
 /* A power of two. Two wakeups between two switches are common, four are not; of two in one slot the later is known. */
@@ -138,6 +147,13 @@ enum noised_watch {
   NOISED_WATCH_LOOP,  /* by a loop that measures there */
   NOISED_WATCH_TASKS, /* for what its tasks suffer */
   NOISED_WATCH_IDLE,  /* the same, and no task has it */
+};
+
+/* A task that is to run where a loop measures, which is to step aside for it. */
+struct noised_arrival {
+  noised_u64 time_ns; /* CLOCK_MONOTONIC: it became runnable then */
+  noised_u32 cpu;
+  noised_u32 pid;
 };
 
 /* Largest kernel.pid_max of 64-bit kernels. */
@@ -153,16 +169,20 @@ struct noised_frame {
  * An interrupt finds its CPU's caches cold, and a cache line costs it more than all our instructions: the first line
  * holds all that entry and exit of the two outermost frames touch. */
 struct noised_cpu {
-  noised_u32 watched; /* enum noised_watch */
+  noised_u16 watched; /* enum noised_watch */
+  noised_u16 ring;    /* which of the rings is this CPU's */
   noised_u32 depth;   /* frames open */
   noised_u8 kinds[NOISED_STACK_DEPTH];
+  noised_u32 ring_head;  /* bytes claimed, modulo 2^32 */
+  noised_u32 ring_limit; /* nothing is claimed beyond, until the reader's place was looked at again */
   struct noised_frame frames[NOISED_STACK_DEPTH];
   noised_u32 probe_pid;                     /* thread id of the loop: its own time on the CPU is not an interval */
   noised_u32 current_pid;                   /* as of the last switch seen; the probe's when watching begins */
   noised_u64 task_start_ns;                 /* when the current task, if not the probe, was switched in */
   noised_u32 woken_here[NOISED_WOKEN_HERE]; /* pids that this CPU woke for itself, until they run; by pid */
   noised_u32 task_flags;                    /* of the current task: NOISED_FLAG_WOKEN_HERE or 0 */
-  noised_u32 current_is_kernel;             /* where tasks are watched: the current task is a kernel thread */
+  noised_u16 current_is_kernel;             /* where tasks are watched: the current task is a kernel thread */
+  noised_u16 loop_left;                     /* the loop went to sleep by itself, and has not come back */
   noised_u64 lost_full;                     /* records refused: ring full, or its lock not to be had */
   noised_u64 lost_nmi;                      /* records refused inside an NMI, where the ring's lock is only tried */
   noised_u64 lost_depth;                    /* entries refused: the stack was full */
@@ -171,10 +191,21 @@ struct noised_cpu {
   noised_u64 split;                         /* frames split by a switch whose exits are still to come */
   noised_u64 lost_origins;                  /* on any CPU: records refused of what it did to watched ones */
   noised_u64 queued_function;               /* on any CPU: queued for a watched CPU, its interrupt not yet sent */
+  noised_u64 unused[7];
+  noised_u32 ring_tail; /* bytes read; written by the reader, so on a cache line of its own */
+  noised_u32 unused_too[15];
+  /* Of the arrival for which the loop steps aside, the first since it came back. Written by any CPU, once; read by the
+   * loop all the time, so it is on a line of its own. */
+  noised_u64 arrived_ns;
+  noised_u64 unused_as_well[7];
 };
 
 NOISED_STATIC_ASSERT(sizeof(struct noised_record) == 32, "noised_record is part of the ABI");
 NOISED_STATIC_ASSERT(sizeof(struct noised_task_record) == 48, "noised_task_record is part of the ABI");
 NOISED_STATIC_ASSERT(sizeof(struct noised_run_record) == 80, "noised_run_record is part of the ABI");
+NOISED_STATIC_ASSERT(sizeof(struct noised_arrival) == 16, "noised_arrival is part of the ABI");
 NOISED_STATIC_ASSERT(sizeof(struct noised_origin) == 72, "noised_origin is part of the ABI");
+NOISED_STATIC_ASSERT(offsetof(struct noised_cpu, ring_head) % 8 == 0, "it is added to by an instruction of 64 bits");
+NOISED_STATIC_ASSERT(offsetof(struct noised_cpu, ring_limit) == offsetof(struct noised_cpu, ring_head) + 4,
+                     "the carry goes there");
 NOISED_STATIC_ASSERT(sizeof(struct noised_cpu) % 64 == 0, "a CPU's state shares no cache line with another's");

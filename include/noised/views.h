@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,16 +67,29 @@ struct ProgramView {
   std::uint64_t run_ns = 0;
 };
 
+/// Loops that step aside for tasks, and how soon after a task could have run they were elsewhere, of those that came
+/// back.
+struct AsideView {
+  std::string cpus;  ///< CPU list of those aside now; empty: none
+  std::uint64_t count = 0;
+  std::uint64_t p50_ns = 0;
+  std::uint64_t p99_ns = 0;
+  std::uint64_t max_ns = 0;
+  bool operator==(const AsideView&) const = default;
+};
+
 struct StatusView {
   std::string version;
   std::string host;
   std::string kernel;
   std::uint64_t pid = 0;
   std::uint64_t uptime_ns = 0;
-  std::string probe_cpus;         ///< CPU list
-  std::string housekeeping_cpus;  ///< CPU list
-  std::string policy;             ///< "other" or "fifo"
-  unsigned duty_percent = 100;    ///< share of the time in which the loop runs
+  std::string probe_cpus;          ///< CPU list
+  std::string housekeeping_cpus;   ///< CPU list
+  std::string mode = "probe";      ///< "probe", "watch" or "auto"
+  std::optional<AsideView> aside;  ///< in mode auto
+  std::string policy;              ///< "other" or "fifo"
+  unsigned duty_percent = 100;     ///< share of the time in which the loop runs
   std::uint64_t threshold_ns = 0;
   std::uint64_t buffer_bytes = 0;  ///< of one CPU's ring buffer
   std::uint64_t drain_interval_ns = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,9 +37,88 @@ struct WatchTask {
   std::string name;
   bool ended = false;
   WatchCounts counts;
-  std::uint64_t stolen_ns = 0;      ///< preempted_ns + queued_ns + interruptions while it had a CPU
+  std::uint64_t stolen_ns = 0;      ///< waits for a CPU by our clock, and interruptions while it had one
   std::uint64_t interruptions = 0;  ///< detours: waits, and interruptions while it had a CPU
   std::vector<std::pair<std::string, std::uint64_t>> categories;  ///< of stolen_ns, each once, falling; sums to it
+  std::optional<std::uint32_t> rank = std::nullopt;  ///< of its process in a parallel job, where noisectl found one
+  std::string job = {};                              ///< the job as its launcher calls it; empty: not known
+};
+
+/// The tasks of one rank of a parallel job, of those in the report.
+struct WatchRank {
+  std::uint32_t rank = 0;
+  std::string job;
+  std::uint64_t processes = 0;
+  std::uint64_t tasks = 0;        ///< threads of these processes
+  std::uint64_t runnable_ns = 0;  ///< their sums, as all below
+  std::uint64_t stolen_ns = 0;
+  std::uint64_t interruptions = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> categories;  ///< of stolen_ns, each once, falling; sums to it
+};
+
+/// What one source took from phases of one name.
+struct MarkedSource {
+  std::string category;
+  std::string kind;
+  std::string name;
+  std::uint64_t total_ns = 0;
+  std::uint64_t phases = 0;      ///< in which it took something
+  std::uint64_t late_ns = 0;     ///< of total_ns, what it took from the late ones,
+  std::uint64_t typical_ns = 0;  ///< and from the typical ones
+};
+
+/// Some phases of a name: their own time is total_ns - stolen_ns.
+struct PhaseGroup {
+  std::uint64_t count = 0;
+  std::uint64_t total_ns = 0;
+  std::uint64_t stolen_ns = 0;
+};
+
+/// One phase, and what it lost.
+struct LongPhase {
+  std::uint32_t pid = 0;  ///< of the thread
+  std::uint64_t start_ns = 0;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t stolen_ns = 0;
+  bool incomplete = false;
+  std::vector<std::pair<std::string, std::uint64_t>> sources;  ///< "task:crond" and its time, falling; of stolen_ns
+};
+
+/// What a job of so many of these threads pays, if they all wait for the slowest of them after each phase.
+struct PhaseCost {
+  std::uint64_t ranks = 0;
+  double delayed = 0;              ///< the noise law's 1 - (1 - p)^n
+  std::optional<double> slowdown;  ///< mean of the longest of so many phases by their mean own time; nothing: seen too
+                                   ///< few phases to tell
+};
+
+/// The phases of one name that the application marked (noised/mark.h).
+struct MarkedPhase {
+  std::string name;
+  std::uint64_t threads = 0;
+  std::uint64_t incomplete = 0;  ///< phases that a loss of events touched
+  std::uint64_t min_ns = 0;
+  std::uint64_t mean_ns = 0;
+  std::uint64_t median_ns = 0;  ///< the upper bound of its bucket
+  std::uint64_t max_ns = 0;
+  PhaseGroup all;
+  PhaseGroup late;                    ///< the slowest 1%, by buckets of durations; at least those of the slowest bucket
+  PhaseGroup typical;                 ///< the fastest half, likewise
+  std::uint64_t delayed = 0;          ///< phases from which something was taken; their share is the p of the noise law
+  std::vector<MarkedSource> sources;  ///< by total_ns, falling; they sum to the stolen time
+  std::vector<LongPhase> longest;     ///< the first ten
+  std::vector<PhaseCost> costs;       ///< by ranks, rising
+};
+
+/// What is missing of marks and of their phases.
+struct MarkLosses {
+  std::uint64_t marks = 0;      ///< overwritten before they were read
+  std::uint64_t unpaired = 0;   ///< begins without end, and ends without begin
+  std::uint64_t unsettled = 0;  ///< phases that ended when it was not known yet what they lost
+  std::uint64_t early = 0;      ///< phases that began before the watching did
+  std::uint64_t unwatched = 0;  ///< phases of threads that are not watched
+  std::uint64_t files = 0;      ///< that could not be read
+  std::uint64_t losses = 0;     ///< of tasks, which the daemon had no room for, or told too late
 };
 
 /// Everything watched since the watching began; the sum of explained_ns, overhead_ns, hypervisor_ns, hardware_ns and
@@ -65,8 +145,12 @@ struct WatchReport {
   std::vector<HistogramBucketView> runs;        ///< how long a task ran until it was switched out
   std::vector<HistogramBucketView> waits;       ///< how long it waited while it was runnable
   std::vector<WatchTask> tasks;                 ///< by stolen_ns, falling; the first 256 of tasks_seen
+  std::vector<WatchRank> ranks;                 ///< by stolen_ns, falling; noisectl's: the daemon tells none
+  std::uint64_t rank_unknown = 0;               ///< processes in `tasks` whose environment noisectl could not read
   ReportLost lost;                              ///< of the daemon, meanwhile
   std::vector<std::string> unsupported;
+  std::optional<MarkLosses> marks;  ///< nothing: no marks were asked for
+  std::vector<MarkedPhase> phases;  ///< by the time of all of them, falling; only with marks
 };
 
 }  // namespace noised

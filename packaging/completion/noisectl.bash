@@ -4,6 +4,7 @@ _noisectl() {
   local word=${COMP_WORDS[COMP_CWORD]} command='' each
   [[ " --socket --replay --output -o --compare " == *" ${COMP_WORDS[COMP_CWORD - 1]} "* ]] && { mapfile -t COMPREPLY < <(compgen -f -- "$word"); return; }
   [[ "${COMP_WORDS[COMP_CWORD - 1]}" == --cgroup ]] && { mapfile -t COMPREPLY < <(cd /sys/fs/cgroup && compgen -d -S / -- "${word#/}" | sed 's,^,/,'); return; }
+  [[ "${COMP_WORDS[COMP_CWORD - 1]}" == --marks ]] && { mapfile -t COMPREPLY < <(compgen -d -- "$word"); return; }
   [[ "${COMP_WORDS[COMP_CWORD - 1]}" == --pid ]] && { mapfile -t COMPREPLY < <(cd /proc && compgen -G "$word*" | grep -x '[0-9]*'); return; }
   local commands
   commands=$(noisectl --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')

@@ -41,16 +41,23 @@ void CauseMatcher::add(const noised_origin& origin) {
   queue.insert(at, origin);
 }
 
+// Once in 2^32 times, none may be taken for one of the last round.
+void CauseMatcher::forget_tasks() {
+  if (++generation_ != 0) return;
+  std::fill(tasks_.begin(), tasks_.end(), Task{});
+  generation_ = 1;
+}
+
 void CauseMatcher::forget(std::uint64_t ns) {
   forgotten_ns_ = std::max(forgotten_ns_, ns);
-  std::fill(tasks_.begin(), tasks_.end(), Task{});
+  forget_tasks();
   for (Queue& queue : queues_) queue.clear();
   has_spare_.fill(false);
 }
 
 void CauseMatcher::unobserved_until(std::uint64_t ns) {
   forgotten_ns_ = std::max(forgotten_ns_, ns);
-  std::fill(tasks_.begin(), tasks_.end(), Task{});
+  forget_tasks();
   for (Queue& queue : queues_) {
     while (!queue.empty() && queue.front().time_ns <= ns) queue.pop_front();
   }
@@ -77,10 +84,14 @@ CauseId CauseMatcher::remember(const Cause& cause) {
 
 CauseMatcher::Task& CauseMatcher::task(std::uint32_t pid) {
   Task& task = tasks_[pid % kTasks];
-  if (task.pid != pid) {
-    task = Task{};
-    task.pid = pid;
-  }
+  if (task.pid != pid || task.generation != generation_) task = fresh(pid);
+  return task;
+}
+
+CauseMatcher::Task CauseMatcher::fresh(std::uint32_t pid) const {
+  Task task;
+  task.pid = pid;
+  task.generation = generation_;
   return task;
 }
 
@@ -93,8 +104,7 @@ void CauseMatcher::apply(const noised_origin& origin) {
     touched.moved = false;
     touched.waker = origin;
   } else {
-    touched = Task{};
-    touched.pid = origin.task;
+    touched = fresh(origin.task);
     touched.moved = origin.kind == NOISED_ORIGIN_MOVE;
     touched.away = !touched.moved;
     touched.mover = origin;

@@ -56,12 +56,13 @@ class CauseMatcher {
  private:
   struct Task {
     std::uint32_t pid = 0;
-    bool ran = false;        // an interval of it was seen here, the last thing known of it is that
-    bool preempted = false;  // at that interval's end it wanted to run on: no wakeup brought it back
-    bool woken = false;      // by `waker`, since
-    bool moved = false;      // here, by `mover`, since
-    bool away = false;       // moved elsewhere since; how it came back was not seen
-    CauseId last = 0;        // of that interval
+    std::uint32_t generation = 0;  // another one than the matcher's: this was forgotten
+    bool ran = false;              // an interval of it was seen here, the last thing known of it is that
+    bool preempted = false;        // at that interval's end it wanted to run on: no wakeup brought it back
+    bool woken = false;            // by `waker`, since
+    bool moved = false;            // here, by `mover`, since
+    bool away = false;             // moved elsewhere since; how it came back was not seen
+    CauseId last = 0;              // of that interval
     noised_origin waker{};
     noised_origin mover{};
   };
@@ -69,6 +70,8 @@ class CauseMatcher {
 
   Queue& queue_of(unsigned origin_kind);
   Task& task(std::uint32_t pid);
+  [[nodiscard]] Task fresh(std::uint32_t pid) const;
+  void forget_tasks();
   void apply_until(std::uint64_t ns);
   void apply(const noised_origin& origin);
   CauseId of_task(const Interval& interval);
@@ -80,7 +83,8 @@ class CauseMatcher {
   std::vector<Cause> causes_;
   CauseId newest_ = 0;
   std::vector<Task> tasks_;
-  std::vector<Queue> queues_;                               // by kind of origin; those of tasks are all in the first
+  std::uint32_t generation_ = 1;  // forgetting is one addition: where tasks are watched, it comes with every idling
+  std::vector<Queue> queues_;     // by kind of origin; those of tasks are all in the first
   std::array<noised_origin, NOISED_ORIGIN_COUNT> spare_{};  // the last of several sends that one interrupt answered
   std::array<bool, NOISED_ORIGIN_COUNT> has_spare_{};
 };

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/quote.h"
@@ -15,7 +16,7 @@
 namespace noised {
 namespace {
 
-enum Table : std::size_t { kIntervals, kDetours, kEntries, kNotObserved, kTables };
+enum Table : std::size_t { kIntervals, kDetours, kEntries, kNotObserved, kRuns, kTables };
 
 struct TableHead {
   const char* file;
@@ -24,16 +25,20 @@ struct TableHead {
 constexpr std::array<TableHead, kTables> kHeads{
     {{"intervals.csv", "cpu,start_ns,duration_ns,category,source,pid,flags\n"},
      {"detours.csv",
-      "cpu,start_ns,duration_ns,incomplete,explained_ns,overhead_ns,hypervisor_ns,hardware_ns,unexplained_ns\n"},
-     {"entries.csv", "cpu,detour_start_ns,start_ns,self_ns,depth,category,source,detail\n"},
-     {"not_observed.csv", "cpu,start_ns,end_ns\n"}}};
+      "cpu,start_ns,duration_ns,incomplete,explained_ns,overhead_ns,hypervisor_ns,hardware_ns,unexplained_ns,pid,task,"
+      "loss,waited_ns\n"},
+     {"entries.csv", "cpu,detour_start_ns,start_ns,self_ns,depth,category,source,detail,pid\n"},
+     {"not_observed.csv", "cpu,start_ns,end_ns\n"},
+     {"runs.csv",
+      "cpu,start_ns,duration_ns,pid,tgid,task,waited_ns,wait,preempted,ended,migrated,voluntary,involuntary,"
+      "minor_faults,major_faults,unseen_runs,unseen_wait_ns\n"}}};
 constexpr const char* kSourceColumns = "cpu,category,source,count,total_ns,min_ns,mean_ns,max_ns,stddev_ns\n";
 
 /// Writes the tables while it is played.
 class CsvTables : public PlayerVisitor {
  public:
   CsvTables(const Playback& playback, std::vector<NewFile> files) : playback_(playback), files_(std::move(files)) {
-    for (std::size_t table = 0; table < kTables; ++table) files_[table].write(kHeads[table].columns);
+    for (std::size_t table = 0; table < files_.size(); ++table) files_[table].write(kHeads[table].columns);
   }
 
   void interval(std::size_t cpu, const Interval& interval) override {
@@ -44,19 +49,28 @@ class CsvTables : public PlayerVisitor {
                     interval.kind == Kind::task ? std::to_string(interval.id) : "", flags_text(interval)));
   }
   void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
-    files_[kDetours].write(fmt::format(
-        "{},{},{},{},{},{},{},{},{}\n", playback_.cpu_number(cpu), ledger.detour.start_ns,
-        ledger.detour.end_ns - ledger.detour.start_ns, ledger.detour.in_doubt ? 1 : 0, ledger.explained_ns,
-        ledger.overhead_ns, ledger.hypervisor_ns, ledger.outside_ns - ledger.hypervisor_ns, ledger.unexplained_ns));
-    write_entries(playback_.cpu_number(cpu), ledger, details);
+    write_detour(cpu, ledger, ",,,");
+    write_entries(cpu, ledger, details, "");
+  }
+  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+    write_detour(cpu, ledger,
+                 fmt::format("{},{},{},{}", loss.pid, task_field(loss.name), to_string(loss.kind), loss.waited_ns));
+    write_entries(cpu, ledger, details, std::to_string(loss.pid));
+  }
+  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override {
+    if (!has_runs()) return;
+    files_[kRuns].write(fmt::format(
+        "{},{},{},{},{},{},{},{},{:d},{:d},{:d},{},{},{},{},{},{}\n", playback_.cpu_number(cpu), run.start_ns,
+        run.end_ns - run.start_ns, run.pid, run.tgid, task_field(run.name), facts.waited_ns,
+        facts.waited_ns == 0 ? "" : to_string(facts.wait), run.preempted, run.ended, facts.migrated, facts.voluntary,
+        facts.involuntary, facts.minor_faults, facts.major_faults, facts.unseen_runs, facts.unseen_wait_ns));
   }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
     files_[kNotObserved].write(fmt::format("{},{},{}\n", playback_.cpu_number(cpu), start_ns, end_ns));
   }
 
   [[nodiscard]] bool good() const {
-    return files_[kIntervals].good() && files_[kDetours].good() && files_[kEntries].good() &&
-           files_[kNotObserved].good();
+    return std::all_of(files_.begin(), files_.end(), [](const NewFile& file) { return file.good(); });
   }
   Status finish() {
     for (NewFile& file : files_) {
@@ -66,7 +80,17 @@ class CsvTables : public PlayerVisitor {
   }
 
  private:
-  void write_entries(unsigned cpu, const Ledger& ledger, std::string_view details) {
+  [[nodiscard]] bool has_runs() const { return files_.size() > kRuns; }
+  [[nodiscard]] std::string task_field(SourceId name) const {
+    return csv_field(source_text(playback_.sources().at(name)));
+  }
+  void write_detour(std::size_t cpu, const Ledger& ledger, std::string_view victim) {
+    files_[kDetours].write(fmt::format(
+        "{},{},{},{:d},{},{},{},{},{},{}\n", playback_.cpu_number(cpu), ledger.detour.start_ns,
+        ledger.detour.end_ns - ledger.detour.start_ns, ledger.detour.in_doubt, ledger.explained_ns, ledger.overhead_ns,
+        ledger.hypervisor_ns, ledger.outside_ns - ledger.hypervisor_ns, ledger.unexplained_ns, victim));
+  }
+  void write_entries(std::size_t cpu, const Ledger& ledger, std::string_view details, std::string_view pid) {
     std::vector<views::Json> known;
     each_detail(details, [&](std::size_t entry, std::string_view key, std::string_view value) {
       if (entry >= known.size()) known.resize(entry + 1, views::Json::object());
@@ -76,9 +100,10 @@ class CsvTables : public PlayerVisitor {
       const LedgerEntry& entry = ledger.entries[at];
       const Source& source = playback_.sources().at(entry.source);
       const bool more = at < known.size() && !known[at].empty();
-      files_[kEntries].write(fmt::format(
-          "{},{},{},{},{},{},{},{}\n", cpu, ledger.detour.start_ns, entry.start_ns, entry.self_ns, entry.depth,
-          to_string(source.category), csv_field(source_text(source)), more ? csv_field(views::dump(known[at])) : ""));
+      files_[kEntries].write(fmt::format("{},{},{},{},{},{},{},{},{}\n", playback_.cpu_number(cpu),
+                                         ledger.detour.start_ns, entry.start_ns, entry.self_ns, entry.depth,
+                                         to_string(source.category), csv_field(source_text(source)),
+                                         more ? csv_field(views::dump(known[at])) : "", pid));
     }
   }
 
@@ -134,12 +159,12 @@ Status export_csv(const Play& play, const std::string& out, const Progress& prog
   auto directory = NewDirectory::create(out);
   if (!directory) return directory.error();
   std::vector<NewFile> files;
-  for (const TableHead& head : kHeads) {
-    auto file = directory.value()->file(head.file);
+  const Playback& playback = player.value().playback();
+  for (std::size_t table = 0; table < (playback.watches_tasks() ? kTables : kRuns); ++table) {
+    auto file = directory.value()->file(kHeads[table].file);
     if (!file) return file.error();
     files.push_back(std::move(file).value());
   }
-  const Playback& playback = player.value().playback();
   CsvTables tables(playback, std::move(files));
   Status played = play_all(player.value(), tables, progress, [&tables] { return tables.good(); });
   if (!played) return played;

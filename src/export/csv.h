@@ -15,8 +15,8 @@ namespace noised {
 std::string csv_field(std::string_view text);
 
 /// Creates a directory with intervals.csv, detours.csv, entries.csv (of the detours' ledgers), not_observed.csv,
-/// sources.csv, report.json and machine.json. Fails after it has exported what came before the damage where the
-/// recording is damaged.
+/// sources.csv, report.json and machine.json; where tasks were watched, with runs.csv, and losses are detours. Fails
+/// after it has exported what came before the damage where the recording is damaged.
 Status export_csv(const Play& play, const std::string& out, const Progress& progress);
 
 }  // namespace noised

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -17,6 +16,7 @@
 #include "export/new_file.h"
 #include "export/paraver_names.h"
 #include "export/paraver_spill.h"
+#include "export/paraver_tasks.h"
 #include "export/paraver_timeline.h"
 
 namespace noised {
@@ -92,23 +92,12 @@ struct Names {
 
 Names names_of(const std::string& out) { return {out.ends_with(".prv") ? out.substr(0, out.size() - 4) : out}; }
 
-// "2026-01-31T12:34:56Z" as "31/01/2026 at 12:34"; another text is not repeated.
-std::string date_of(const std::string& start) {
-  unsigned year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  unsigned hour = 0;
-  unsigned minute = 0;
-  if (std::sscanf(start.c_str(), "%4u-%2u-%2uT%2u:%2u", &year, &month, &day, &hour, &minute) != 5) return "unknown";
-  return fmt::format("{:02}/{:02}/{} at {:02}:{:02}", day, month, year, hour, minute);
-}
-
 std::string header(const Playback& playback, std::uint64_t length_ns) {
   const std::size_t cpus = playback.description().base.cpus.size();
   std::string tasks;
   for (std::size_t i = 0; i < cpus; ++i) tasks += i == 0 ? "1:1" : ",1:1";
-  return fmt::format("#Paraver ({}):{}_ns:1({}):1:{}({})\n", date_of(playback.description().start), length_ns, cpus,
-                     cpus, tasks);
+  return fmt::format("#Paraver ({}):{}_ns:1({}):1:{}({})\n", paraver_date(playback.description().start), length_ns,
+                     cpus, cpus, tasks);
 }
 
 /// Writes the .prv from the rows.
@@ -194,6 +183,24 @@ void tell_losses(const Player& player, const StatusView& status, Merger& merger)
   for (std::size_t i = 0; i < status.unsupported.size(); ++i) merger.at_end(0, kEventUnsupported, i + 1);
 }
 
+Status write_cpus(Player& player, const std::string& base, NewFile& trace, NewFile& config, NewFile& names,
+                  const Progress& progress) {
+  auto rows = make_rows(player.playback(), base);
+  if (!rows) return rows.error();
+  Filler filler(player.playback(), rows.value());
+  const auto shared = [&progress](double share) { return progress(kShareOfPlaying * share); };
+  if (Status all = play_all(player, filler, shared, [&filler] { return filler.good(); }); !all) return all;
+
+  Merger merger(rows.value(), trace);
+  trace.write(header(player.playback(), merger.length_ns()));
+  if (Status merged = merger.merge(progress); !merged) return merged;
+  const StatusView status = player.status();
+  tell_losses(player, status, merger);
+  config.write(paraver_config(player.playback(), status.unsupported));
+  names.write(paraver_rows(player.playback()));
+  return success();
+}
+
 }  // namespace
 
 Status can_export_paraver(const std::string& out) {
@@ -219,20 +226,11 @@ Status export_paraver(const Play& play, const std::string& out, const Progress& 
   auto played = play();
   if (!played) return played.error();
   Player& player = played.value();
-  auto rows = make_rows(player.playback(), names.base);
-  if (!rows) return rows.error();
-  Filler filler(player.playback(), rows.value());
-  const auto shared = [&progress](double share) { return progress(kShareOfPlaying * share); };
-  if (Status all = play_all(player, filler, shared, [&filler] { return filler.good(); }); !all) return all;
-
-  Merger merger(rows.value(), trace.value());
-  trace.value().write(header(player.playback(), merger.length_ns()));
-  if (Status merged = merger.merge(progress); !merged) return merged;
-  const StatusView status = player.status();
-  tell_losses(player, status, merger);
-  config.value().write(paraver_config(player.playback(), status.unsupported));
-  cpus.value().write(paraver_rows(player.playback()));
   const std::array files = {&trace.value(), &config.value(), &cpus.value()};
+  Status written = player.playback().watches_tasks()
+                       ? write_paraver_tasks(player, names.base, trace.value(), config.value(), cpus.value(), progress)
+                       : write_cpus(player, names.base, trace.value(), config.value(), cpus.value(), progress);
+  if (!written) return written;
   for (NewFile* file : files) {
     if (Status finished = file->finish(); !finished) return finished;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdio>
 #include <iterator>
 
 #include "base/quote.h"
@@ -46,9 +47,10 @@ std::string source_name(const Source& source) {
   return fmt::format("{}:{}", to_string(source.kind), label(source.name));
 }
 
-void add_states(const SourceTable& sources, std::string& text) {
+void add_states(const SourceTable& sources, bool tasks, std::string& text) {
   const auto to = std::back_inserter(text);
-  fmt::format_to(to, "STATES\n{}    Not observed\n{}    Loop, undisturbed\n", +kStateNotObserved, +kStateUndisturbed);
+  fmt::format_to(to, "STATES\n{}    {}\n{}    {}\n", +kStateNotObserved, tasks ? "Does not run" : "Not observed",
+                 +kStateUndisturbed, tasks ? "Runs" : "Loop, undisturbed");
   fmt::format_to(to, "{}    Detour, in no interval: several causes\n", +kStateOutside);
   for (SourceId id = 0; id < sources.size(); ++id) {
     fmt::format_to(to, "{}    {}\n", kStateOfSource + id, source_name(sources.at(id)));
@@ -61,10 +63,17 @@ void add_states(const SourceTable& sources, std::string& text) {
   }
 }
 
-void add_events(const SourceTable& sources, std::string& text) {
+void add_events(const SourceTable& sources, bool tasks, std::string& text) {
   const auto to = std::back_inserter(text);
   for (const EventName& event : kEventNames) {
     fmt::format_to(to, "\n\nEVENT_TYPE\n0    {}    {}\n", event.type, event.name);
+  }
+  if (tasks) {
+    fmt::format_to(to, "\n\nEVENT_TYPE\n0    {}    A task loses the time of a detour\nVALUES\n", +kEventLoss);
+    for (const LossKind kind : {LossKind::interrupted, LossKind::preempted, LossKind::queued})
+      fmt::format_to(to, "{}    {}\n", static_cast<unsigned>(kind) + 1, to_string(kind));
+    fmt::format_to(to, "\n\nEVENT_TYPE\n0    {}    A task lost time: ns that the kernel counts as its wait\n",
+                   +kEventWaited);
   }
   fmt::format_to(to, "\n\nEVENT_TYPE\n0    {}    An interval of a source begins\nVALUES\n", +kEventInterval);
   for (SourceId id = 0; id < sources.size(); ++id) {
@@ -83,13 +92,23 @@ void add_unsupported(const std::vector<std::string>& unsupported, std::string& t
 
 }  // namespace
 
+std::string paraver_date(const std::string& start) {
+  unsigned year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  unsigned hour = 0;
+  unsigned minute = 0;
+  if (std::sscanf(start.c_str(), "%4u-%2u-%2uT%2u:%2u", &year, &month, &day, &hour, &minute) != 5) return "unknown";
+  return fmt::format("{:02}/{:02}/{} at {:02}:{:02}", day, month, year, hour, minute);
+}
+
 std::string paraver_config(const Playback& playback, const std::vector<std::string>& unsupported) {
   std::string text =
       "DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\nLOOK_BACK           100\n"
       "SPEED               1\nFLAG_ICONS          ENABLED\nNUM_OF_STATE_COLORS 1000\nYMAX_SCALE          20\n\n\n"
       "DEFAULT_SEMANTIC\n\nTHREAD_FUNC          State As Is\n\n\n";
-  add_states(playback.sources(), text);
-  add_events(playback.sources(), text);
+  add_states(playback.sources(), playback.watches_tasks(), text);
+  add_events(playback.sources(), playback.watches_tasks(), text);
   add_unsupported(unsupported, text);
   return text + "\n";
 }

@@ -14,7 +14,7 @@
 namespace noised {
 namespace {
 
-constexpr std::size_t kBuffered = 512;  // 16 KiB a CPU, of which there may be thousands
+constexpr std::size_t kBuffered = 512;  // 20 KiB a CPU, of which there may be thousands
 
 }  // namespace
 

@@ -30,6 +30,8 @@ enum : std::uint32_t {
   kEventUnexplained,
   kEventIncomplete,
   kEventOverlap,
+  kEventLoss,
+  kEventWaited,
   kEventInterval = 82000001,
   kEventLost = 83000001,
   kEventLostAnywhere,
@@ -43,6 +45,8 @@ struct ParaverRecord {
   std::uint64_t end_ns = 0;
   std::uint64_t value = 0;
   std::uint64_t type = 0;
+  std::uint32_t row = 0;  ///< where tasks were watched: whose it is, and
+  std::uint32_t cpu = 0;  ///< where it was
 };
 
 /// Makes the records of a CPU, in order of time. In a detour each state is the self time of an interval: the sum of a

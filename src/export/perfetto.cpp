@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "export/perfetto_cpu.h"
+#include "export/perfetto_tasks.h"
 
 namespace noised {
 namespace {
@@ -20,7 +21,8 @@ constexpr std::uint64_t kUnsupported = 4;
 
 class PerfettoTrace : public PlayerVisitor {
  public:
-  PerfettoTrace(const Playback& playback, NewFile file) : playback_(playback), file_(std::move(file)), actors_(file_) {
+  PerfettoTrace(const Playback& playback, NewFile file)
+      : playback_(playback), file_(std::move(file)), actors_(file_), tasks_(file_, playback) {
     for (std::size_t place = 0; place < playback.description().base.cpus.size(); ++place) {
       cpus_.push_back(std::make_unique<PerfettoCpu>(file_, actors_, playback.sources(), playback.cpu_number(place)));
     }
@@ -33,6 +35,14 @@ class PerfettoTrace : public PlayerVisitor {
   void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
     extend(ledger.detour.start_ns, ledger.detour.end_ns);
     cpus_[cpu]->detour(ledger, details);
+  }
+  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+    extend(ledger.detour.start_ns, ledger.detour.end_ns);
+    tasks_.loss(cpu, loss, ledger, details);
+  }
+  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& /*facts*/) override {
+    extend(run.start_ns, run.end_ns);
+    tasks_.ran(cpu, run);
   }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
     extend(start_ns, end_ns);
@@ -60,6 +70,7 @@ class PerfettoTrace : public PlayerVisitor {
   PerfettoFile file_;
   PerfettoActors actors_;
   std::vector<std::unique_ptr<PerfettoCpu>> cpus_;
+  PerfettoTasks tasks_;
   std::uint64_t first_ns_ = UINT64_MAX;
   std::uint64_t last_ns_ = 0;
 };
@@ -133,6 +144,8 @@ Status PerfettoTrace::finish(const Report& report, const Description& descriptio
     cpu->finish();
     not_drawn += cpu->not_drawn();
   }
+  tasks_.finish();
+  not_drawn += tasks_.not_drawn();
   draw_run(report, description);
   draw_lost(report.lost, not_drawn);
   draw_unsupported(report.unsupported);

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "export/export.h"
+#include "export/perfetto_ledger.h"
 
 namespace noised {
 namespace {
@@ -152,37 +153,13 @@ void PerfettoCpu::interval(const Interval& interval) {
 }
 
 void PerfettoCpu::draw_detour(const Ledger& ledger) {
-  const std::uint64_t hardware_ns = ledger.outside_ns - ledger.hypervisor_ns;
-  std::string name = "overhead";
-  std::uint64_t largest_ns = ledger.overhead_ns;
-  const auto compare = [&](std::uint64_t ns, const auto& text) {
-    if (ns <= largest_ns) return;
-    largest_ns = ns;
-    name = text();
-  };
-  compare(ledger.hypervisor_ns, [] { return "hypervisor"; });
-  compare(hardware_ns, [] { return "hardware"; });
-  compare(ledger.unexplained_ns, [] { return "unexplained"; });
-  for (const LedgerEntry& entry : ledger.entries) {
-    compare(entry.self_ns, [&] { return source_text(sources_.at(entry.source)); });
-  }
-  const auto note_entry = [&](PerfettoFile::Notes& notes, std::size_t at) {
-    const LedgerEntry& entry = ledger.entries[at];
-    notes.repeated_text("source", source_text(sources_.at(entry.source)));
-    notes.number("self_ns", entry.self_ns);
-    notes.number("depth", entry.depth);
+  const auto more = [&](PerfettoFile::Notes& notes, std::size_t at) {
     const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& each) { return each.index == at; });
     if (known != known_.end()) note_details(notes, known->details);
   };
+  const std::string name = largest_part(ledger, sources_);
   const bool drawn = detours_.bar(ledger.detour.start_ns, ledger.detour.end_ns, {.name = name, .category = "detour"},
-                                  [&](auto& notes) {
-                                    notes.list("entries", ledger.entries.size(), note_entry);
-                                    notes.number("overhead_ns", ledger.overhead_ns);
-                                    notes.number("hypervisor_ns", ledger.hypervisor_ns);
-                                    notes.number("hardware_ns", hardware_ns);
-                                    notes.number("unexplained_ns", ledger.unexplained_ns);
-                                    notes.truth("incomplete", ledger.detour.in_doubt);
-                                  });
+                                  [&](auto& notes) { note_ledger(ledger, sources_, more, notes); });
   if (!drawn) ++not_drawn_;
 }
 

@@ -23,6 +23,7 @@
 #include "noisectl/record_command.h"
 #include "noisectl/replay_command.h"
 #include "noisectl/replay_top.h"
+#include "noisectl/replay_watch.h"
 #include "noisectl/report_command.h"
 #include "noisectl/selftest_command.h"
 #include "noisectl/series_command.h"
@@ -202,6 +203,7 @@ Status run(const Options& options) {
   }
   if (!options.html.empty()) return run_page(options);
   if (options.replay.empty()) return run_live(options);
+  if (options.command == Command::watch) return run_replay_watch(options);
   return options.command == Command::top ? run_replay_top(options) : run_replay(options);
 }
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/nameless_file.h"
+#include "noisectl/needs_loop.h"
 #include "noisectl/progress.h"
 #include "noisectl/record_command.h"
 
@@ -28,6 +29,11 @@ Result<Measured> Measured::get(const Options& options) {
       return usage_error(options.replay + " can be read only once",
                          "this command reads a recording again: give a file");
     }
+    const auto player = Player::open(options.replay);
+    if (!player) return player.error();
+    const std::string& mode = player.value().playback().description().base.status.mode;
+    if (Status can = check_loops(options, mode); !can)
+      return Error{options.replay + ": " + can.error().what, can.error().remedy, can.error().code};
     return Measured(options.replay, Descriptor());
   }
   std::error_code problem;

@@ -133,6 +133,10 @@ void describe_watch(CLI::App* watch, Options& options, Times& times) {
   watch->add_option("--duration", times.duration, "end after this time")->type_name("TIME");
   watch->add_option("--interval", times.interval, "time between two reports of the daemon (1s)")->type_name("TIME");
   watch->add_flag("--follow", options.follow, "print each of them, in a line, as it comes");
+  watch->add_flag("--phases", options.phases, "what was taken from each phase that the command marks (noised/mark.h)");
+  watch->add_option("--marks", options.marks, "the same of tasks that run with NOISED_MARKS=DIR")
+      ->check(not_empty())
+      ->type_name("DIR");
   watch->add_flag("--json", options.json, "print JSON");
   watch->add_option("-o,--output", options.output, "create this file, in place of printing")
       ->check(not_empty())
@@ -318,6 +322,19 @@ Status check_socket(const std::string& path) {
   return success();
 }
 
+Status check_replayed_watch(const Options& options) {
+  if (!options.run.empty())
+    return usage_error("--replay: nothing runs while a recording is shown", "leave out COMMAND");
+  if (!options.cgroup.empty())
+    return usage_error("--cgroup: a recording does not tell who was in which", "select by --pid or --comm");
+  if (options.phases) return usage_error("--phases: a recording has no marks", "leave it out");
+  if (options.follow || options.duration_ns)
+    return usage_error(
+        options.follow ? "--follow: of a recording there is one report" : "--duration: a recording is as long as it is",
+        "leave it out");
+  return success();
+}
+
 Status check_replay(const Options& options) {
   if (options.replay.empty()) return success();  // --replay "" does not parse
   if (options.grain_ns != 0 && options.command == Command::phases)
@@ -326,9 +343,10 @@ Status check_replay(const Options& options) {
     case Command::record:
     case Command::reload:
     case Command::selftest:
-    case Command::watch:
       return usage_error("--replay: this command needs a running daemon",
-                         "a recording can be shown with every command but record, reload, selftest and watch");
+                         "a recording can be shown with every command but record, reload and selftest");
+    case Command::watch:
+      return check_replayed_watch(options);
     case Command::top:
       return success();
     default:
@@ -348,6 +366,9 @@ Status check_watch(const Options& options) {
   if (given.size() > 1)
     return usage_error(given[0] + " and " + given[1] + " are two selections",
                        "give one of --pid, --cgroup, --comm and -- COMMAND; none of them for all tasks");
+  if (options.phases && options.run.empty() && options.marks.empty())
+    return usage_error("--phases: these tasks were not told where to mark",
+                       "give the NOISED_MARKS they have as --marks");
   if (options.comm.size() > kLongestName)
     return usage_error("--comm: the kernel keeps 15 bytes of a task's name",
                        "give '" + options.comm.substr(0, kLongestName) + "'");
@@ -402,6 +423,7 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   }
   if (Status taken = take_command(argv + own, argv + argc, options); !taken) return taken.error();
   if (Status read = read_times(times, options); !read) return read.error();
+  options.phases = options.phases || !options.marks.empty();
   if (Status read = check_watch(options); !read) return read.error();
   if (Status read = check_socket(options.socket); !read) return read.error();
   if (Status read = check_speed(options.speed); !read) return read.error();

@@ -80,6 +80,8 @@ struct Options {
   std::string cgroup;                         ///< the tasks of this one, or
   std::string comm;                           ///< those of this name, or
   std::vector<std::string> run;               ///< this program with its arguments; none of them: everything
+  bool phases = false;                        ///< watch: join the phases that it marks with what they lost
+  std::string marks;                          ///< watch: where NOISED_MARKS has it mark them; empty: a new directory
   std::uint64_t interval_ns = 1'000'000'000;  ///< top, watch: time between two updates
 };
 

@@ -22,6 +22,9 @@ class PeakVisitor : public PlayerVisitor {
   void detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) override {
     if (!cpu_ || playback_.cpu_number(cpu) == *cpu_) counter_.add(ledger);
   }
+  void loss(std::size_t cpu, const Loss& /*loss*/, const Ledger& ledger, std::string_view details) override {
+    detour(cpu, ledger, details);
+  }
   [[nodiscard]] const PeakCounter& counter() const { return counter_; }
 
  private:

@@ -12,6 +12,7 @@
 
 #include "base/monotonic.h"
 #include "noisectl/http_client.h"
+#include "noisectl/needs_loop.h"
 #include "noisectl/quiet.h"
 #include "noisectl/stop_signals.h"
 #include "recording/description.h"
@@ -139,7 +140,9 @@ Status record_from_daemon(const Options& options, const RecordingCreator& create
   Result<HttpClient> client = HttpClient::create(options.socket);
   if (!client) return client.error();
   // Before there is a file: a daemon that does not answer leaves none behind.
-  if (auto status = ask_status(client.value()); !status) return status.error();
+  const auto status = ask_status(client.value());
+  if (!status) return status.error();
+  if (Status can = check_loops(options, status.value().mode); !can) return can;
   auto file = create();
   if (!file) return file.error();
   keep_off_probed(options.socket);

@@ -22,15 +22,23 @@ class DetourLines : public PlayerVisitor {
       : options_(options), playback_(playback), left_(options.count) {}
 
   void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
-    if (done_ || ledger.detour.end_ns - ledger.detour.start_ns < options_.min_ns) return;
-    const DetourView view = to_view(playback_, cpu, ledger, details);
-    done_ = !output_.write((options_.json ? views::to_json(view) : views::to_text(view)) + "\n") ||
-            (left_ && --*left_ == 0);
+    if (is_wanted(ledger)) print(to_view(playback_, cpu, ledger, details));
+  }
+  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+    if (is_wanted(ledger)) print(to_view(playback_, cpu, loss, ledger, details));
   }
   [[nodiscard]] bool done() const { return done_; }
   Status finish() { return output_.finish(); }
 
  private:
+  [[nodiscard]] bool is_wanted(const Ledger& ledger) const {
+    return !done_ && ledger.detour.end_ns - ledger.detour.start_ns >= options_.min_ns;
+  }
+  void print(const DetourView& view) {
+    done_ = !output_.write((options_.json ? views::to_json(view) : views::to_text(view)) + "\n") ||
+            (left_ && --*left_ == 0);
+  }
+
   const Options& options_;
   const Playback& playback_;
   std::optional<std::uint64_t> left_;

@@ -63,15 +63,24 @@ std::string ReplayFeed::damage() {
 // A detour's clock and the checkpoints' are apart by the time at which the recording began, which nobody wrote down: a
 // detour after a checkpoint says how late that can have been at most.
 std::uint64_t ReplayFeed::position(std::uint64_t ns) {
-  if (newer_detours_ == 0) origin_ns_ = std::min(origin_ns_, ns - std::min(ns, checkpoint_ns_));
+  if (!placed_) origin_ns_ = std::min(origin_ns_, ns - std::min(ns, checkpoint_ns_));
+  placed_ = true;
   return ns - std::min(ns, origin_ns_);
 }
 
 void ReplayFeed::detour(std::size_t cpu, const Ledger& ledger, std::string_view details) {
-  const std::uint64_t at_ns = position(ledger.detour.end_ns);
   ++newer_detours_;
-  if (!pace_.wait_until(at_ns)) return;
-  DetourView shown = to_view(player_.playback(), cpu, ledger, details);
+  if (pace_.wait_until(position(ledger.detour.end_ns))) keep(to_view(player_.playback(), cpu, ledger, details));
+}
+
+// A wait is told long after it: that is no time to wait for.
+void ReplayFeed::loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) {
+  ++newer_detours_;
+  const bool is_due = loss.kind != LossKind::interrupted || pace_.wait_until(position(ledger.detour.end_ns));
+  if (is_due) keep(to_view(player_.playback(), cpu, loss, ledger, details));
+}
+
+void ReplayFeed::keep(DetourView shown) {
   const std::lock_guard lock(mutex_);
   if (chains_) chains_->add(shown);
   kept_.push_back(std::move(shown));
@@ -81,6 +90,7 @@ void ReplayFeed::detour(std::size_t cpu, const Ledger& ledger, std::string_view 
 void ReplayFeed::take_sample() {
   checkpoint_ns_ = player_.playback().counts().status.uptime_ns;
   newer_detours_ = 0;
+  placed_ = false;
   sample_.report = player_.report();
   sample_.histogram = player_.histograms();
   sample_.status = player_.status();

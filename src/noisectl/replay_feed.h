@@ -53,6 +53,8 @@ class ReplayFeed : public TopFeed, private PlayerVisitor {
   ReplayFeed(Player player, double speed, std::chrono::nanoseconds interval);
 
   void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override;
+  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override;
+  void keep(DetourView shown);
   void run();
   void take_sample();
   void publish(bool ended);
@@ -65,6 +67,7 @@ class ReplayFeed : public TopFeed, private PlayerVisitor {
   std::uint64_t checkpoint_ns_ = 0;
   std::uint64_t published_ns_ = 0;
   std::uint64_t newer_detours_ = 0;  // than the last checkpoint
+  bool placed_ = false;              // one of them has told when that was
   std::uint64_t origin_ns_ = std::numeric_limits<std::uint64_t>::max();
 
   ReplayPace pace_;

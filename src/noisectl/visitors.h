@@ -20,6 +20,12 @@ class Visitors : public PlayerVisitor {
   void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
     for (PlayerVisitor* const each : visitors_) each->detour(cpu, ledger, details);
   }
+  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+    for (PlayerVisitor* const each : visitors_) each->loss(cpu, loss, ledger, details);
+  }
+  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override {
+    for (PlayerVisitor* const each : visitors_) each->ran(cpu, run, facts);
+  }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
     for (PlayerVisitor* const each : visitors_) each->gap(cpu, start_ns, end_ns);
   }

@@ -38,6 +38,7 @@ std::string watch_path(const Options& options, const std::vector<std::uint32_t>&
   if (!options.cgroup.empty()) path += "cgroup=" + percent_encoded(options.cgroup) + "&";
   path += fmt::format("interval_ns={}", options.interval_ns);
   if (options.duration_ns) path += fmt::format("&duration_ns={}", *options.duration_ns);
+  if (options.phases) path += "&losses=each";
   return path;
 }
 

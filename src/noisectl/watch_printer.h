@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon tells of watched tasks, line by line: keeps the last, and prints what was asked for.
+// What the daemon tells of watched tasks, line by line: keeps the last, with the ranks, and prints what was
+// asked for.
 #pragma once
 
 #include <cstdio>
@@ -14,17 +15,22 @@
 #include "noisectl/http_client.h"
 #include "noisectl/options.h"
 #include "noisectl/output.h"
+#include "noisectl/phase_watch.h"
+#include "noisectl/rank_watch.h"
 
 namespace noised::client {
 
 class WatchPrinter {
  public:
-  /// Prints to `stream`, or to the file that the options name, which must not be there yet.
+  /// Prints to `stream`, or to the file that the options name, which must not be there yet. With phases, if they are
+  /// asked for.
   static Result<WatchPrinter> create(const Options& options, std::FILE* stream);
 
   /// Takes a line of the stream; false ends it: it was the last, or is wrong, or nobody reads any more.
   bool line(std::string_view line);
 
+  /// Where the application is to mark its phases, if they were asked for.
+  [[nodiscard]] std::string marks() const { return phases_ ? phases_->marks() : ""; }
   /// Watching has begun.
   [[nodiscard]] bool any() const { return last_.has_value(); }
   /// Nothing will follow.
@@ -35,13 +41,15 @@ class WatchPrinter {
   Status finish(const Result<StreamEnd>& end);
 
  private:
-  WatchPrinter(const Options& options, std::FILE* stream, std::optional<NewFile> file)
+  WatchPrinter(const Options& options, std::FILE* stream, std::optional<NewFile> file, std::optional<PhaseWatch> phases)
       : json_(options.json),
         follow_(options.follow),
         socket_(options.socket),
         output_(stream),
-        file_(std::move(file)) {}
+        file_(std::move(file)),
+        phases_(std::move(phases)) {}
 
+  bool take_losses(std::string_view line);
   bool write(const std::string& text);
   Status close();
 
@@ -50,6 +58,8 @@ class WatchPrinter {
   std::string socket_;
   Output output_;
   std::optional<NewFile> file_;
+  std::optional<PhaseWatch> phases_;
+  RankWatch ranks_;
   std::string last_line_;
   std::optional<WatchReport> last_;
   std::optional<Error> problem_;

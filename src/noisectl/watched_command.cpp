@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -104,6 +105,7 @@ Status run_watched_command(const Options& options) {
   Result<WatchPrinter> printer = WatchPrinter::create(options, stderr);
   if (!printer) return printer.error();
   const StopSignals signals({SIGINT, SIGQUIT, SIGTERM, SIGHUP});
+  if (options.phases) (void)setenv("NOISED_MARKS", printer.value().marks().c_str(), 1);
   // Before noisectl leaves the CPUs that are measured, has a second thread, and libcurl's descriptors, which last.
   Result<WatchedProcess> process = WatchedProcess::start(options.run, signals.before());
   if (!process) return not_started(options, process.error());

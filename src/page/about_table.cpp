@@ -2,6 +2,7 @@
 // What was measured, with what, and what is missing.
 #include <fmt/format.h>
 
+#include "page/about.h"
 #include "page/html_text.h"
 #include "page/page.h"
 #include "page/table_writer.h"
@@ -58,25 +59,36 @@ std::string loop(const StatusView& status) {
 
 }  // namespace
 
+void add_machine_rows(TableWriter& table, const Report& report, const StatusView& status,
+                      const Description& description) {
+  table.row({"host", or_unknown(report.host)});
+  table.row({"kernel", or_unknown(report.kernel)});
+  table.row({"boot parameters", or_unknown(description.boot_parameters)});
+  table.row({"processor", or_unknown(description.processor)});
+  table.row({"noised", or_unknown(status.version)});
+  table.row({"started", or_unknown(report.start)});
+  table.row({"lasted", duration_html(report.elapsed_ns)});
+}
+
+void add_lost_row(TableWriter& table, const ReportLost& lost) { table.row({"lost", losses(lost)}); }
+
+void add_unsupported_row(TableWriter& table, const std::vector<std::string>& lines) {
+  table.row({"not supported, or damaged", unsupported(lines)});
+}
+
 std::string about_table(const PageInput& input) {
   const Report& report = input.report;
   TableWriter table("About this measurement", {"what", "value"});
-  table.row({"host", or_unknown(report.host)});
-  table.row({"kernel", or_unknown(report.kernel)});
-  table.row({"boot parameters", or_unknown(input.description.boot_parameters)});
-  table.row({"processor", or_unknown(input.description.processor)});
-  table.row({"noised", or_unknown(input.status.version)});
-  table.row({"started", or_unknown(report.start)});
-  table.row({"lasted", duration_html(report.elapsed_ns)});
+  add_machine_rows(table, report, input.status, input.description);
   table.row({"observed", fmt::format("{} on {} CPUs ({} CPU time observed)",
                                      duration_html(input.collector.last_ns() - input.collector.first_ns()),
                                      report.cpus.size(), duration_html(views::observed_ns_of_all(report)))});
   table.row({"loop", loop(input.status)});
   table.row({"detour threshold", thresholds(report)});
   table.row({"clock", clock(report.clock)});
-  table.row({"lost", losses(report.lost)});
+  add_lost_row(table, report.lost);
   table.row({"intervals outside every detour", grouped(input.status.orphan_intervals)});
-  table.row({"not supported, or damaged", unsupported(report.unsupported)});
+  add_unsupported_row(table, report.unsupported);
   return table.finish();
 }
 

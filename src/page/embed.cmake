@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake -DROOM=... -DSCRIPTS=a.js,b.js -DOUTPUT=... -P embed.cmake: the page without its data as a C++ string. The policy
-# of the page lets exactly this style and this script run, by their SHA-256, and nothing that a recording might bring.
+# cmake -DROOM=... -DPAGE=page.html -DNAME=kTemplate -DSCRIPTS=a.js,b.js -DOUTPUT=... -P embed.cmake: the page without its
+# data as a C++ string of that name. The policy of the page lets exactly this style and this script run, by their SHA-256, and nothing that a recording might bring.
 cmake_policy(VERSION 3.25)
 
 # A SHA-256 in hexadecimal digits as base64: three digits are two letters.
@@ -21,7 +21,7 @@ function(to_base64 hex result)
   set(${result} "${text}${last}=" PARENT_SCOPE)
 endfunction()
 
-file(READ ${ROOM}/page.html page)
+file(READ ${ROOM}/${PAGE} page)
 file(READ ${ROOM}/page.css style)
 set(script "\n'use strict';\n(() => {\n")
 string(REPLACE "," ";" SCRIPTS "${SCRIPTS}")
@@ -40,9 +40,9 @@ string(REPLACE "@script_hash@" "${script_hash}" page "${page}")
 string(REPLACE "@style@" "${style}" page "${page}")
 string(REPLACE "@script@" "${script}" page "${page}")
 file(WRITE ${OUTPUT} "// Made by embed.cmake.
-#include \"page/page.h\"
+#include \"page/templates.h\"
 
 namespace noised::page {
-const char* const kTemplate = R\"noised_page(${page})noised_page\";
+const char* const ${NAME} = R\"noised_page(${page})noised_page\";
 }  // namespace noised::page
 ")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The template with its comments replaced, in one pass: what is put in is never looked at again.
+// What the template's comments stand for.
 #include "page/page.h"
 
 #include <fmt/format.h>
@@ -10,7 +10,9 @@
 #include <numeric>
 #include <string_view>
 
+#include "page/fill_template.h"
 #include "page/html_text.h"
+#include "page/templates.h"
 
 namespace noised::page {
 namespace {
@@ -45,19 +47,7 @@ std::string part(std::string_view name, const PageInput& input) {
 }  // namespace
 
 std::string render(const PageInput& input) {
-  constexpr std::string_view kOpen = "<!--";
-  constexpr std::string_view kClose = "-->";
-  std::string page;
-  std::string_view rest = kTemplate;
-  for (std::size_t at = rest.find(kOpen); at != std::string_view::npos; at = rest.find(kOpen)) {
-    page += rest.substr(0, at);
-    rest.remove_prefix(at + kOpen.size());
-    const std::size_t end = rest.find(kClose);
-    assert(end != std::string_view::npos);
-    page += part(rest.substr(0, end), input);
-    rest.remove_prefix(end + kClose.size());
-  }
-  return page += rest;
+  return fill_template(kTemplate, [&](std::string_view name) { return part(name, input); });
 }
 
 std::vector<std::size_t> shown_cpus(const Report& report) {

@@ -68,7 +68,4 @@ std::string advice_tables(const PageInput& input);
 /// The places in the report of the CPUs that the page shows, rising.
 std::vector<std::size_t> shown_cpus(const Report& report);
 
-/// The page without its data: what stands for it are comments such as <!--data-->. Made at build time (embed.cmake).
-extern const char* const kTemplate;
-
 }  // namespace noised::page

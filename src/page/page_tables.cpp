@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "page/cells.h"
 #include "page/html_text.h"
 #include "page/page.h"
 #include "page/table_writer.h"
@@ -14,19 +15,9 @@
 namespace noised::page {
 namespace {
 
-std::string share_html(std::uint64_t part, std::uint64_t whole) {
-  return escape_html(views::format_share(views::ratio(part, whole)));
-}
-
-std::string name_html(Category category) {
-  std::string name(to_string(category));
-  std::replace(name.begin(), name.end(), '_', ' ');
-  return fmt::format(R"(<span class="name"><span class="key c-{}"></span>{}</span>)", to_string(category), name);
-}
-
 std::vector<std::string> source_row(const PageInput& input, const MergedSource& source) {
   const auto time = [&](std::uint64_t ns) { return source.timed ? duration_html(ns) : "not timed"; };
-  return {name_html(source.category),
+  return {category_html(source.category),
           code_html(source.kind + ":" + source.name),
           grouped(source.count),
           escape_html(views::format_rate(source.count, views::observed_ns_of_all(input.report))),
@@ -65,24 +56,6 @@ std::vector<std::string> other_sources_row(const PageInput& input) {
           share_html(total_ns, views::stolen_ns_of_all(input.report))};
 }
 
-std::string joined(const std::vector<std::string>& sources) {
-  std::string html;
-  for (const std::string& source : sources) html += (html.empty() ? "" : " + ") + code_html(source);
-  return html;
-}
-
-std::string entries_html(const LongDetour& detour, const Merged& merged) {
-  std::string html;
-  for (const DetourEntryView& entry : detour.view.entries) {
-    if (!html.empty()) html += ", ";
-    const std::string label = entry.kind + ":" + entry.name;
-    html += code_html(label) + " " + (merged.untimed.contains(label) ? "not timed" : duration_html(entry.self_ns));
-  }
-  if (detour.view.overhead_ns != 0)
-    html += (html.empty() ? "overhead " : ", overhead ") + duration_html(detour.view.overhead_ns);
-  return html;
-}
-
 }  // namespace
 
 std::string category_table(const PageInput& input) {
@@ -92,10 +65,10 @@ std::string category_table(const PageInput& input) {
   for (std::size_t i = 0; i < kCategoryCount; ++i) {
     const std::uint64_t ns = input.merged.all.categories[i];
     if (ns == 0 && untimed.contains(static_cast<Category>(i)))
-      table.row({name_html(static_cast<Category>(i)), "not timed", "-", "-"});
+      table.row({category_html(static_cast<Category>(i)), "not timed", "-", "-"});
     if (ns == 0) continue;
-    table.row({name_html(static_cast<Category>(i)), duration_html(ns), share_html(ns, views::stolen_ns_of_all(report)),
-               share_html(ns, views::observed_ns_of_all(report))});
+    table.row({category_html(static_cast<Category>(i)), duration_html(ns),
+               share_html(ns, views::stolen_ns_of_all(report)), share_html(ns, views::observed_ns_of_all(report))});
   }
   table.sum({"all", duration_html(views::stolen_ns_of_all(report)),
              share_html(views::stolen_ns_of_all(report), views::stolen_ns_of_all(report)),
@@ -155,7 +128,7 @@ std::string combination_table(const PageInput& input) {
   for (std::size_t i = 0; i < combinations.size(); ++i) {
     const ReportCombination& it = combinations[i];
     if (i < kMostCombinations) {
-      table.row({joined(it.sources), grouped(it.count), duration_html(it.total_ns), duration_html(it.max_ns),
+      table.row({sources_html(it.sources), grouped(it.count), duration_html(it.total_ns), duration_html(it.max_ns),
                  share_html(it.total_ns, views::stolen_ns_of_all(input.report))});
     } else {
       detours += it.count;
@@ -176,7 +149,7 @@ std::string detour_table(const PageInput& input) {
     const DetourView& view = longest[i].view;
     table.row({duration_html(view.start_ns - input.collector.first_ns()), std::to_string(view.cpu),
                duration_html(view.duration_ns),
-               entries_html(longest[i], input.merged) + (view.incomplete ? " <em>(incomplete)</em>" : "")});
+               entries_html(view, input.merged.untimed) + (view.incomplete ? " <em>(incomplete)</em>" : "")});
   }
   return table.finish("At: since the first time that was observed.");
 }

@@ -109,6 +109,10 @@ class DetourFeed {
   /// Pipeline: where to write the next detour; it holds an older one. When more come in one drain than it takes, the
   /// oldest of them are not shown, but counted.
   FeedDetour& stage();
+  /// Pipeline: the share of its room that was staged since the last commit(); above 1, some will not be shown.
+  [[nodiscard]] double staged_share() const {
+    return static_cast<double>(staged_count_) / static_cast<double>(staged_.size());
+  }
   /// Pipeline, once a drain: hands the staged over, unless a reader holds the lock; then with the next.
   void commit();
 

@@ -52,9 +52,11 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
     streams_.back().losses.kernel = tracer_.lost(watch.cpu);
   }
   if (!options.watched_cpus.empty()) {
-    TaskPipelineOptions tasks{options.watched_cpus, options.outside,
-                              steal_clock_ == nullptr ? 0 : StealClock::step_ns()};
+    TaskPipelineOptions tasks{
+        options.watched_cpus, options.outside, steal_clock_ == nullptr ? 0 : StealClock::step_ns(), {}};
+    tasks.counters.reserve(streams_.size());
     const PipelineParts parts{tracer_, sources_, names_, chains_, feed_};
+    for (Stream& stream : streams_) tasks.counters.push_back(&stream.watched.counter());
     tasks_ = std::make_unique<TaskPipeline>(parts, tasks, started_ns_);
     tasks_stolen_ns_.resize(options.watched_cpus.size());
   }
@@ -88,6 +90,16 @@ void Pipeline::take(Stream& stream, const noised_record& record, const char* com
   }
 }
 
+// A record tells how its CPU was watched when it was made.
+void Pipeline::take_either(Stream& stream, const noised_record& record, const char* comm,
+                           const noised_run_record* run) {
+  if (!tasks_ || record.watched != NOISED_WATCH_TASKS) return take(stream, record, comm);
+  tasks_->take(stream.index, record, comm, run);
+  const std::uint64_t end_ns = record.start_ns + record.duration_ns;
+  const bool is_loop = record.kind == NOISED_KIND_TASK && record.id == tracer_.state(stream.probe.cpu()).probe_pid;
+  if (is_loop && (stream.left.empty() || stream.left.back() <= end_ns)) stream.left.push_back(end_ns);
+}
+
 void Pipeline::read(std::size_t index) {
   Stream& stream = streams_[index];
   stream.popped.clear();
@@ -98,10 +110,12 @@ void Pipeline::read(std::size_t index) {
   stream.intervals.clear();
   stream.doubt.unseen_ns().clear();
   stream.bad_records = 0;
-  const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record*) {
-    take(stream, record, comm);
+  if (tasks_) tasks_->begin_read(index);
+  const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record* run) {
+    take_either(stream, record, comm, run);
   };
   tracer_.drain(index, kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
+  if (tasks_) tasks_->end_read(index);
   note_unseen_return(stream);
 }
 
@@ -110,6 +124,7 @@ void Pipeline::read(std::size_t index) {
 // was read here, so this touches no other detour.
 void Pipeline::note_unseen_return(Stream& stream) {
   const volatile noised_cpu& state = tracer_.state(stream.probe.cpu());
+  if (state.watched != NOISED_WATCH_LOOP || stream.probe.is_aside()) return;
   const std::uint64_t switched_ns = state.task_start_ns;
   if (switched_ns != 0 && state.current_pid != state.probe_pid) stream.doubt.unseen_ns().push_back(switched_ns);
 }
@@ -188,6 +203,16 @@ void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) c
   stream.causes.forget(drained_ns_);
 }
 
+// What the loop saw from the moment when a task took the CPU from it, until it came back from aside, is not the loop's.
+bool Pipeline::take_left(Stream& stream, std::uint64_t end_ns, GapKind kind) const {
+  const auto later = std::upper_bound(stream.left.begin(), stream.left.end(), end_ns);
+  stream.aside |= later != stream.left.begin();
+  stream.left.erase(stream.left.begin(), later);
+  const bool left = stream.aside;
+  if (kind == GapKind::rested) stream.aside = false;
+  return left;
+}
+
 void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
   if (ticks.kind == GapKind::sample) {
     if (sink_ != nullptr) sink_->sample(stream.index, clock_.to_ns(ticks.start_ticks), ticks.end_ticks);
@@ -198,7 +223,7 @@ void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
     return;
   }
   Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
-  if (ticks.kind == GapKind::rested) {  // meant to be: no loss
+  if (take_left(stream, detour.end_ns, ticks.kind) || ticks.kind == GapKind::rested) {  // meant to be: no loss
     stream.watched.rest(detour);
     if (sink_ != nullptr) sink_->gap(stream.index, GapKind::rested, detour);
     return;
@@ -269,7 +294,7 @@ void Pipeline::drain() {
   drain_intervals_ns_ += now_ns - drained_ns_;
   drained_ns_ = now_ns;
   for (std::size_t index = 0; index < streams_.size(); ++index) read(index);
-  if (tasks_) tasks_->read();
+  if (tasks_ && streams_.empty()) tasks_->read();
   read_origins();
   const std::uint64_t missed = tracer_.missed_runs();
   missed_ = missed != missed_runs_;
@@ -285,12 +310,18 @@ void Pipeline::drain() {
   look_at_steal(drained_ns_);
   for (Stream& stream : streams_) attribute(stream);
   if (tasks_) tasks_->join(drained_ns_, missed_runs_, origins_missing_);
+  staged_share_ = feed_.staged_share();
   feed_.commit();
   if (snapshots_.wanted()) snapshots_.answer([this](Snapshot& snapshot) { fill(snapshot); });
 }
 
+// What the feed has no room for is counted all the same, and only not shown: half of its room is as much as an eighth
+// of a ring.
+double Pipeline::take_fullness() { return std::max(tracer_.take_fullness(), staged_share_ / 4); }
+
 void Pipeline::record_to(PipelineSink* sink) {
   sink_ = sink;
+  if (tasks_) tasks_->record_to(sink);
   if (sink_ == nullptr) return;
   for (const Stream& stream : streams_) {
     if (stream.first_ns != 0) sink_->begins(stream.index, stream.first_ns);
@@ -309,6 +340,9 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
   const LoopProgress& progress = stream.probe.progress();
   const WatchedCpu& watched = stream.watched;
   cpu.cpu = stream.probe.cpu();
+  cpu.has_loop = true;
+  cpu.watches_tasks = false;
+  cpu.current.reset();
   cpu.threshold_ns = watched.options().threshold_ns;
   cpu.iterations = progress.iterations.load(std::memory_order_relaxed);
   cpu.blind_ns = stream.blind_ns;
@@ -330,7 +364,7 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
 void Pipeline::fill(Snapshot& snapshot) const {
   snapshot.lost = ReportLost{};
   snapshot.orphan_intervals = 0;
-  snapshot.cpus.resize(streams_.size() + (tasks_ ? tasks_->size() : 0));
+  snapshot.cpus.resize(streams_.empty() && tasks_ ? tasks_->size() : streams_.size());
   Containment containment;
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
@@ -341,7 +375,8 @@ void Pipeline::fill(Snapshot& snapshot) const {
     containment.contained += stream.watched.matcher().containment().contained;
     snapshot.orphan_intervals += stream.watched.matcher().orphans();
   }
-  if (tasks_) tasks_->fill(streams_.size(), snapshot);
+  if (tasks_) tasks_->fill(snapshot);
+  if (aside_) snapshot.aside = aside_();
   snapshot.containment = containment;
   snapshot.clock = ReportClock{"tsc", clock_.uncertainty_ns(), containment.share()};
   // Now, not at the last drain: the loops have published their progress since.

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "attribution/causes.h"
@@ -26,9 +28,11 @@ namespace noised {
 
 struct PipelineOptions {
   std::uint64_t threshold_ns = 0;
-  Kind outside = Kind::hypervisor;     ///< what a gap without kernel activity is here: hypervisor or hardware
-  std::vector<unsigned> watched_cpus;  ///< for what their tasks suffer: all of the tracer's CPUs, or none of them
-  StealClock* steal_clock = nullptr;   ///< if given, it is the hypervisor's only as far as steal time covers it
+  Kind outside = Kind::hypervisor;  ///< what a gap without kernel activity is here: hypervisor or hardware
+  /// For what their tasks suffer: all of the tracer's CPUs, or none of them. If there are probes as well, their loops
+  /// step aside when a task comes.
+  std::vector<unsigned> watched_cpus;
+  StealClock* steal_clock = nullptr;  ///< if given, it is the hypervisor's only as far as steal time covers it
   std::size_t feed_size = DetourFeed::kStaged;  ///< detours that a drain may bring and readers see
 };
 
@@ -43,11 +47,16 @@ class Pipeline : public Recordable {
   /// Everything that came since the last drain: detour rings first, then interval rings, so that every cause of a
   /// detour is there (design.md, decision 4), then the ring of origins, so that every origin of an interval is.
   void drain();
+  /// Of what holds events between drains, the share of its room that the fullest had taken at the last one.
+  [[nodiscard]] double take_fullness();
   /// The last drain, after the probes have ended.
   void finish();
 
   /// What the drain interval is meant to be, for snapshots.
   void set_drain_interval(std::uint64_t ns) { drain_interval_ns_ = ns; }
+
+  /// Has snapshots tell of loops that step aside, as this says when it is asked.
+  void tell_aside(std::function<AsideView()> aside) { aside_ = std::move(aside); }
 
   void fill(Snapshot& snapshot) const override;
   void record_to(PipelineSink* sink) override;
@@ -66,6 +75,8 @@ class Pipeline : public Recordable {
     CauseMatcher causes;
     DoubtfulTimes doubt;
     LossCounts losses;                // at the last drain
+    std::vector<std::uint64_t> left;  // when tasks took the CPU, and what the loop sees then is theirs; rising
+    bool aside = false;               // they have it
     std::vector<TickDetour> popped;   // of this drain, as the next
     std::vector<Interval> intervals;  // in the order in which they ended
     std::uint64_t bad_records = 0;    // of this drain
@@ -79,6 +90,8 @@ class Pipeline : public Recordable {
 
   std::uint64_t latest_ns(std::uint64_t end_ns);
   void take(Stream& stream, const noised_record& record, const char* comm);
+  void take_either(Stream& stream, const noised_record& record, const char* comm, const noised_run_record* run);
+  bool take_left(Stream& stream, std::uint64_t end_ns, GapKind kind) const;
   void read(std::size_t index);
   void read_origins();
   bool note_losses(Stream& stream);
@@ -105,11 +118,13 @@ class Pipeline : public Recordable {
   std::vector<Stream> streams_;
   std::unique_ptr<TaskPipeline> tasks_;
   std::vector<std::uint64_t> tasks_stolen_ns_;  // the steal clock at the last look, by place
+  std::function<AsideView()> aside_;
   std::uint64_t started_ns_ = 0;
   std::uint64_t drained_ns_ = 0;  // when the last drain began
   Histogram drain_intervals_;
   std::uint64_t drain_intervals_ns_ = 0;
   std::uint64_t drain_interval_ns_ = 0;
+  double staged_share_ = 0;
   std::uint64_t steal_looked_ns_ = 0;
   std::uint64_t clocked_ns_ = 0;  // when the last sample was taken
   std::uint64_t clock_steps_ = 0;

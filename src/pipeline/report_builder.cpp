@@ -14,7 +14,7 @@ ReportCpu build_cpu(const CpuSnapshot& cpu) {
   const DetourTotals& totals = cpu.statistics.totals();
   ReportCpu built;
   built.cpu = cpu.cpu;
-  built.mode = cpu.watches_tasks ? "watch" : "probe";
+  built.mode = !cpu.watches_tasks ? "probe" : cpu.has_loop ? "auto" : "watch";
   built.observed_ns = cpu.observed_ns;
   built.iterations = cpu.iterations;
   built.threshold_ns = cpu.threshold_ns;

@@ -11,6 +11,7 @@
 #include "pipeline/detour_feed.h"
 #include "pipeline/snapshot.h"
 #include "probe/detour_ring.h"
+#include "watch/task_run.h"
 
 namespace noised {
 
@@ -34,6 +35,11 @@ class PipelineSink {
   virtual void gap(std::size_t cpu, GapKind kind, const Detour& gap) = 0;
   /// The loop did so many iterations from the sample before it until then; 0: the first of a series.
   virtual void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) = 0;
+  /// A watched task lost time there; `shown` has the details of the ledger's entries. Losses of a task neither overlap
+  /// nor come in order: a wait is told when the run after it has ended. Those of several tasks overlap.
+  virtual void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, const FeedDetour& shown) = 0;
+  /// A watched task left the CPU; all that it lost until then was told.
+  virtual void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) = 0;
 };
 
 /// What can be recorded: the pipeline, or what takes its place in tests.

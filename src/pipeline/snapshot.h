@@ -16,12 +16,14 @@
 #include "base/descriptor.h"
 #include "statistics/histogram.h"
 #include "statistics/tables.h"
+#include "watch/task_run.h"
 
 namespace noised {
 
 struct CpuSnapshot {
   unsigned cpu = 0;
-  bool watches_tasks = false;  ///< for what its tasks suffer; no loop is there
+  bool has_loop = true;
+  bool watches_tasks = false;  ///< for what its tasks suffer; beside a loop, while that is aside
   std::uint64_t observed_ns = 0;
   std::uint64_t iterations = 0;
   std::uint64_t threshold_ns = 0;
@@ -30,6 +32,8 @@ struct CpuSnapshot {
   std::uint64_t steal_step_ns = 0;
   std::optional<std::uint64_t> smi_count;
   std::optional<std::uint64_t> switches;  ///< by the scheduler, off the loop; in counts, and at the end
+  std::optional<CurrentTask> current;     ///< where tasks are watched, and one has it: as of the last drain,
+  std::uint64_t current_until_ns = 0;     ///< which began then
   CpuStatistics statistics;
 };
 
@@ -47,6 +51,7 @@ struct Snapshot {
   Containment containment;  ///< of all CPUs; clock has its share
   std::uint64_t orphan_intervals = 0;
   std::vector<CpuSnapshot> cpus;
+  std::optional<AsideView> aside;  ///< where loops step aside
   std::vector<ProgramView> programs;
   Histogram drain_intervals;  ///< from the begin of one drain to that of the next
   std::uint64_t drain_intervals_ns = 0;

@@ -18,18 +18,36 @@ constexpr std::size_t kDrainLimit = std::size_t{1} << 20U;
 constexpr std::uint64_t kAheadNs = 1'000'000;
 // An interval inside another one comes before it: both are there once the outer one can no longer be open.
 constexpr std::uint64_t kSettleNs = 1'000'000;
+// The last run of the gauge's thread ends after its measurement, and may be told some drains later.
+constexpr std::uint64_t kGaugeSettleNs = 200'000'000;
+constexpr unsigned kGaugeTries = 20;  // some 10 s
+
+// Not beside loops: they would see it. What entries cost is not told there.
+std::unique_ptr<EntryGauge> start_gauge(const TaskPipelineOptions& options) {
+  return options.counters.empty() ? EntryGauge::start(options.cpus) : nullptr;
+}
 
 }  // namespace
 
-TaskPipeline::Stream::Stream(unsigned of, const TaskPipelineOptions& options, const SourceTable& sources,
+TaskPipeline::Stream::Stream(unsigned of, LedgerCounter* counts, const TaskPipelineOptions& options,
                              std::uint64_t now_ns)
-    : cpu(of), doubt(now_ns), steal(options.steal_step_ns), counter(sources) {}
+    : cpu(of), doubt(now_ns), steal(options.steal_step_ns), counter(counts) {}
 
 TaskPipeline::TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions& options, std::uint64_t now_ns)
-    : parts_(parts), options_(options), watch_(options.cpus.size(), *this), missed_runs_(parts.tracer.missed_runs()) {
-  for (const unsigned cpu : options.cpus) {
-    streams_.emplace_back(cpu, options, parts.sources, now_ns);
-    streams_.back().losses.kernel = parts.tracer.lost(cpu);
+    : parts_(parts),
+      options_(options),
+      watch_(options.cpus.size(), *this),
+      gauge_(start_gauge(options)),
+      missed_runs_(parts.tracer.missed_runs()) {
+  streams_.reserve(options.cpus.size());
+  for (std::size_t place = 0; place < options.cpus.size(); ++place) {
+    LedgerCounter* counter = options.counters.empty() ? nullptr : options.counters[place];
+    if (counter == nullptr) {
+      own_counters_.push_back(std::make_unique<LedgerCounter>(parts.sources));
+      counter = own_counters_.back().get();
+    }
+    streams_.emplace_back(options.cpus[place], counter, options, now_ns);
+    streams_.back().losses.kernel = parts.tracer.lost(options.cpus[place]);
   }
 }
 
@@ -46,6 +64,7 @@ void TaskPipeline::take(Stream& stream, const noised_record& record, const char*
   if (meaning != Meaning::interval) return;
   const SourceId source = parts_.names.resolve(record, comm);
   if (run != nullptr) {
+    stream.busy_until_ns = end_ns;
     const auto pid = static_cast<std::uint32_t>(record.id);
     const TaskCounts counts{run->wait_ns,     run->runs,         run->voluntary,
                             run->involuntary, run->minor_faults, run->major_faults};
@@ -63,9 +82,12 @@ void TaskPipeline::look_at_current(Stream& stream) {
   const volatile noised_cpu& state = parts_.tracer.state(stream.cpu);
   const std::uint64_t start_ns = state.task_start_ns;
   const std::uint32_t pid = state.current_pid;
-  const bool is_user = state.watched == NOISED_WATCH_TASKS && state.current_is_kernel == 0;
+  const bool is_user =
+      state.watched == NOISED_WATCH_TASKS && state.current_is_kernel == 0 && pid != 0 && pid != state.probe_pid;
   const bool same = stream.current && stream.current->pid == pid && stream.current->start_ns == start_ns;
-  if (state.task_start_ns != start_ns || state.current_pid != pid || !is_user || start_ns == 0) {
+  const bool torn = state.task_start_ns != start_ns || state.current_pid != pid;
+  stream.idle_since_ns = torn || is_user ? 0 : start_ns;
+  if (torn || !is_user || start_ns == 0) {
     stream.current.reset();
     return;
   }
@@ -74,21 +96,39 @@ void TaskPipeline::look_at_current(Stream& stream) {
   stream.current->group = pid < groups.size() ? groups[pid] : std::uint8_t{0};
 }
 
+void TaskPipeline::begin_read(std::size_t place) {
+  Stream& stream = streams_[place];
+  const volatile noised_cpu& state = parts_.tracer.state(stream.cpu);
+  stream.settled = state.depth == 0;
+  stream.intervals.clear();
+  stream.runs.clear();
+  stream.doubt.unseen_ns().clear();
+  stream.bad_records = 0;
+}
+
+void TaskPipeline::take(std::size_t place, const noised_record& record, const char* comm,
+                        const noised_run_record* run) {
+  take(streams_[place], record, comm, run);
+}
+
 void TaskPipeline::read() {
   for (std::size_t place = 0; place < streams_.size(); ++place) {
-    Stream& stream = streams_[place];
-    const volatile noised_cpu& state = parts_.tracer.state(stream.cpu);
-    stream.settled = state.depth == 0;
-    stream.intervals.clear();
-    stream.runs.clear();
-    stream.doubt.unseen_ns().clear();
-    stream.bad_records = 0;
+    begin_read(place);
     const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record* run) {
-      take(stream, record, comm, run);
+      take(streams_[place], record, comm, run);
     };
     parts_.tracer.drain(place, kDrainLimit, std::cref(sink));
-    look_at_current(stream);
+    end_read(place);
   }
+}
+
+std::uint64_t TaskPipeline::busy_until_ns(std::size_t place) const {
+  const Stream& stream = streams_[place];
+  return stream.current ? std::max(stream.busy_until_ns, stream.current->start_ns) : stream.busy_until_ns;
+}
+
+std::uint32_t TaskPipeline::current_pid(std::size_t place) const {
+  return streams_[place].current ? streams_[place].current->pid : 0;
 }
 
 void TaskPipeline::take(const noised_origin& origin) {
@@ -124,6 +164,7 @@ void TaskPipeline::join(std::size_t place, std::uint64_t drained_ns, bool missed
       stream.ran_until_ns = interval.end_ns;
     }
     if (causes_known) interval.cause = stream.causes.cause_of(interval);
+    if (sink_ != nullptr) sink_->interval(place, interval);
     if (run != stream.runs.cend() && run->first == at) {
       watch_.add(place, run->second, interval);
       ++run;
@@ -132,19 +173,30 @@ void TaskPipeline::join(std::size_t place, std::uint64_t drained_ns, bool missed
     }
   }
   stream.causes.settle(drained_ns);
-  if (stream.current && stream.settled) follow_current(place, drained_ns);
+  note_told(place, drained_ns, stream.current && stream.settled && follow_current(place, drained_ns));
 }
 
-// A file is read once for a run that outlasts a drain.
-void TaskPipeline::follow_current(std::size_t place, std::uint64_t drained_ns) {
+// A file is read once for a run that outlasts a drain. False if its interruptions could not be told.
+bool TaskPipeline::follow_current(std::size_t place, std::uint64_t drained_ns) {
   CurrentTask& current = *streams_[place].current;
-  if (drained_ns - std::min(drained_ns, current.start_ns) < kSettleNs) return;
+  if (drained_ns - std::min(drained_ns, current.start_ns) < kSettleNs) return true;
   if (current.name == kNoName) {
     const auto comm = read_file(fmt::format("/proc/{}/comm", current.pid));
-    if (!comm) return;  // it has just ended: its record will tell
+    if (!comm) return false;  // it has just ended: its record will tell
     current.name = parts_.sources.intern(Kind::task, comm.value().substr(0, comm.value().find('\n')));
   }
   watch_.add(place, current, drained_ns - kSettleNs);
+  return true;
+}
+
+// A run that ended while the ring was drained is told with the next: the one that followed it must be older than that.
+void TaskPipeline::note_told(std::size_t place, std::uint64_t drained_ns, bool followed) {
+  Stream& stream = streams_[place];
+  const bool idle = stream.idle_since_ns != 0 && stream.idle_since_ns <= drained_ns;
+  const bool followed_since = followed && stream.current->start_ns <= drained_ns;
+  if (!idle && !followed_since) return;
+  stream.told_ns = drained_ns - kSettleNs;
+  stream.told_current = stream.current;
 }
 
 void TaskPipeline::join(std::uint64_t drained_ns, std::uint64_t missed_runs, bool origins_missing) {
@@ -152,9 +204,21 @@ void TaskPipeline::join(std::uint64_t drained_ns, std::uint64_t missed_runs, boo
   const bool missed = std::exchange(missed_runs_, missed_runs) != missed_runs;
   for (std::size_t place = 0; place < streams_.size(); ++place) join(place, drained_ns, missed, origins_missing);
   watch_.settle(drained_ns);
+  if (gauge_) ask_gauge();
+}
+
+void TaskPipeline::ask_gauge() {
+  const auto costs = gauge_->costs(drained_ns_ - kGaugeSettleNs);
+  if (!costs) return;
+  if (costs->timer.before_ns != 0) watch_.set_costs(*costs);
+  gauge_.reset();
+  // Where the CPU was never free, it saw too little: it tries again.
+  const bool enough = costs->timer.before_ns != 0 && costs->timer.after_ns != 0;
+  if (!enough && ++gauged_ < kGaugeTries) gauge_ = EntryGauge::start(options_.cpus);
 }
 
 void TaskPipeline::lost(std::size_t cpu, const Loss& loss, std::span<const Interval> intervals) {
+  if (gauge_) gauge_->lost(loss, intervals);
   Stream& stream = streams_[cpu];
   Loss judged = loss;
   judged.detour.in_doubt |= stream.doubt.touch(loss.detour);
@@ -162,11 +226,13 @@ void TaskPipeline::lost(std::size_t cpu, const Loss& loss, std::span<const Inter
   if (options_.outside == Kind::hypervisor) {
     ledger.hypervisor_ns = options_.steal_step_ns == 0 ? ledger.outside_ns : stream.steal.cover(ledger.outside_ns);
   }
-  stream.counter.count(ledger);
+  stream.counter->count(ledger);
   if (loss.kind != LossKind::interrupted) stream.runnable_ns += loss.detour.end_ns - loss.detour.start_ns;
   for (std::size_t group = 1; group < kGroups; ++group) {
     auto& account = accounts_[group];
-    if (account && (account->any || loss.group == group)) account->counts.lost(judged, ledger);
+    if (!account || (!account->any && loss.group != group)) continue;
+    account->counts.lost(judged, ledger);
+    if (account->losses) account->losses->add(judged, ledger, parts_.sources);
   }
   const auto describe = [&](const Ledger& described, std::size_t index, FeedDetour& to) {
     parts_.chains.describe(described, index, stream.causes, drained_ns_, to);
@@ -176,13 +242,17 @@ void TaskPipeline::lost(std::size_t cpu, const Loss& loss, std::span<const Inter
   shown.victim = loss.name;
   shown.victim_pid = loss.pid;
   shown.loss = loss.kind;
+  if (sink_ != nullptr) sink_->loss(cpu, judged, ledger, shown);
 }
 
 void TaskPipeline::ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) {
   streams_[cpu].runnable_ns += run.end_ns - run.start_ns;
+  if (sink_ != nullptr) sink_->ran(cpu, run, facts);
   for (std::size_t group = 1; group < kGroups; ++group) {
     auto& account = accounts_[group];
-    if (account && (account->any || run.group == group)) account->counts.ran(run, facts);
+    if (!account || (!account->any && run.group != group)) continue;
+    account->counts.ran(run, facts);
+    if (account->losses) account->losses->ran(run.pid);
   }
 }
 
@@ -199,12 +269,26 @@ ReportLost TaskPipeline::lost_so_far() const {
   return lost;
 }
 
-void TaskPipeline::begin_account(std::size_t group, bool any, std::uint64_t now_ns) {
-  accounts_[group].emplace(any, lost_so_far(), WatchAccount(parts_.sources, now_ns));
+void TaskPipeline::begin_account(std::size_t group, bool any, bool each_loss, std::uint64_t now_ns) {
+  accounts_[group].emplace(any, lost_so_far(), WatchAccount(parts_.sources, now_ns),
+                           each_loss ? std::optional<LossLog>(std::in_place) : std::nullopt);
+}
+
+void TaskPipeline::take_losses(std::size_t group, LossBatch& batch) {
+  Account& account = *accounts_[group];
+  batch.log.take(*account.losses);
+  batch.settled_ns = drained_ns_;
+  batch.running.clear();
+  for (const Stream& stream : streams_) {
+    batch.settled_ns = std::min(batch.settled_ns, stream.told_ns);
+    const auto& current = stream.told_current;
+    if (current && (account.any || current->group == group))
+      batch.running.emplace_back(current->pid, current->start_ns);
+  }
 }
 
 void TaskPipeline::report(std::size_t group, std::uint64_t now_ns, WatchReport& report) const {
-  const auto& [any, before, account] = *accounts_[group];
+  const auto& [any, before, account, losses] = *accounts_[group];
   report.lost = lost_so_far();
   report.lost.events -= before.events;
   report.lost.unpaired -= before.unpaired;
@@ -219,25 +303,40 @@ void TaskPipeline::report(std::size_t group, std::uint64_t now_ns, WatchReport& 
   }
 }
 
-void TaskPipeline::fill(std::size_t first, Snapshot& snapshot) const {
+void TaskPipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const {
+  cpu.has_loop = false;
+  cpu.cpu = stream.cpu;
+  cpu.observed_ns = 0;
+  cpu.current = stream.current;
+  cpu.current_until_ns = drained_ns_;
+  cpu.steal_ns = stream.steal.stolen_ns();
+  cpu.steal_step_ns = stream.steal.step_ns();
+  if (detail == SnapshotDetail::counts) return;
+  if (detail == SnapshotDetail::all) {
+    stream.counter->statistics().copy_to(cpu.statistics);
+  } else {
+    stream.counter->statistics().copy_summary_to(cpu.statistics);
+  }
+}
+
+void TaskPipeline::fill(Snapshot& snapshot) const {
   add_not_followed(snapshot.lost);
-  std::size_t next = first;
-  for (const Stream& stream : streams_) {
-    CpuSnapshot& cpu = snapshot.cpus[next++];
+  const bool beside_loops = own_counters_.empty();
+  for (std::size_t place = 0; place < streams_.size(); ++place) {
+    const Stream& stream = streams_[place];
+    CpuSnapshot& cpu = snapshot.cpus[place];
     cpu.watches_tasks = true;
-    cpu.cpu = stream.cpu;
-    cpu.observed_ns = stream.runnable_ns;
-    if (stream.current) cpu.observed_ns += drained_ns_ - std::min(drained_ns_, stream.current->start_ns);
-    cpu.steal_ns = stream.steal.stolen_ns();
-    cpu.steal_step_ns = stream.steal.step_ns();
-    add_losses(stream.cpu, stream.losses, snapshot.lost);
-    snapshot.lost.incomplete_detours += stream.counter.statistics().totals().incomplete_detours;
-    if (snapshot.detail == SnapshotDetail::counts) continue;
-    if (snapshot.detail == SnapshotDetail::all) {
-      stream.counter.statistics().copy_to(cpu.statistics);
+    LossCounts losses = stream.losses;
+    if (beside_loops) {
+      losses = LossCounts();  // the rest is the loop's as well, and counted there
+      losses.bad = stream.losses.bad;
     } else {
-      stream.counter.statistics().copy_summary_to(cpu.statistics);
+      fill_cpu(stream, snapshot.detail, cpu);
+      snapshot.lost.incomplete_detours += stream.counter->statistics().totals().incomplete_detours;
     }
+    add_losses(stream.cpu, losses, snapshot.lost);
+    cpu.observed_ns += stream.runnable_ns;
+    if (stream.current) cpu.observed_ns += drained_ns_ - std::min(drained_ns_, stream.current->start_ns);
   }
 }
 

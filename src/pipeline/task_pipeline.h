@@ -15,8 +15,11 @@
 #include "attribution/steal.h"
 #include "pipeline/chains.h"
 #include "pipeline/detour_feed.h"
+#include "pipeline/entry_gauge.h"
 #include "pipeline/ledger_counter.h"
+#include "pipeline/loss_log.h"
 #include "pipeline/losses.h"
+#include "pipeline/sink.h"
 #include "pipeline/snapshot.h"
 #include "pipeline/watch_account.h"
 #include "trace/names.h"
@@ -30,6 +33,8 @@ struct TaskPipelineOptions {
   std::vector<unsigned> cpus;       ///< the tracer's, in its order
   Kind outside = Kind::hypervisor;  ///< what a gap without kernel activity is here: hypervisor or hardware
   std::uint64_t steal_step_ns = 0;  ///< if not 0, the hypervisor's only as far as steal time covers it
+  /// Where loops measure at times, by place: what counts their detours, and counts the losses of tasks too.
+  std::vector<LedgerCounter*> counters;
 };
 
 /// What the parts of a pipeline share; all of it outlives them.
@@ -48,28 +53,42 @@ class TaskPipeline : private WatchSink {
 
   TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions& options, std::uint64_t now_ns);
 
-  /// One drain, in this order; `drained_ns`: when it began.
+  /// One drain, in this order; `drained_ns`: when it began. Or, for read(): begin_read(), take() and end_read() for
+  /// each CPU, by who drains its ring because a loop is there at times.
   void read();
+  void begin_read(std::size_t place);
+  void take(std::size_t place, const noised_record& record, const char* comm, const noised_run_record* run);
+  void end_read(std::size_t place) { look_at_current(streams_[place]); }
   void take(const noised_origin& origin);
   void join(std::uint64_t drained_ns, std::uint64_t missed_runs, bool origins_missing);
 
+  /// The end of the last run there of a task, but for kernel threads; or the begin of one that goes on.
+  [[nodiscard]] std::uint64_t busy_until_ns(std::size_t place) const;
+  /// The task, no kernel thread, that has this CPU as far as the programs saw; 0: none.
+  [[nodiscard]] std::uint32_t current_pid(std::size_t place) const;
   [[nodiscard]] unsigned cpu_at(std::size_t place) const { return streams_[place].cpu; }
   /// The steal clock of the CPU at this place moved on by so much.
   void add_steal(std::size_t place, std::uint64_t stolen_ns) { streams_[place].steal.add(stolen_ns); }
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
-  /// Fills the CPUs from `first` on, and adds what was lost.
-  void fill(std::size_t first, Snapshot& snapshot) const;
+  /// Fills the CPUs, or adds to them where loops have filled theirs; and adds what was lost.
+  void fill(Snapshot& snapshot) const;
+  /// From the next drain on, intervals, losses and runs are told to this sink too (nullptr: to none).
+  void record_to(PipelineSink* sink) { sink_ = sink; }
 
   /// From now on, what tasks of this group lose is counted, or what `any` does.
-  void begin_account(std::size_t group, bool any, std::uint64_t now_ns);
+  /// `each_loss`: they are also kept one by one, for take_losses().
+  void begin_account(std::size_t group, bool any, bool each_loss, std::uint64_t now_ns);
   void end_account(std::size_t group) { accounts_[group].reset(); }
   [[nodiscard]] bool has_account(std::size_t group) const { return accounts_[group].has_value(); }
   /// Fills what was counted of a group that has an account.
   void report(std::size_t group, std::uint64_t now_ns, WatchReport& report) const;
+  /// After a drain, of an account that keeps each loss: adds those since the last time, and says up to when they are
+  /// all there.
+  void take_losses(std::size_t group, LossBatch& batch);
 
  private:
   struct Stream {
-    Stream(unsigned of, const TaskPipelineOptions& options, const SourceTable& sources, std::uint64_t now_ns);
+    Stream(unsigned of, LedgerCounter* counts, const TaskPipelineOptions& options, std::uint64_t now_ns);
 
     unsigned cpu;
     CauseMatcher causes;
@@ -77,35 +96,47 @@ class TaskPipeline : private WatchSink {
     LossCounts losses;
     StealAccount steal;
     LossLedger ledger;
-    LedgerCounter counter;
+    LedgerCounter* counter;
     std::vector<Interval> intervals;                    // of this drain, as the next
     std::vector<std::pair<std::size_t, TaskRun>> runs;  // each at its place in `intervals`
     std::uint64_t bad_records = 0;
-    std::optional<CurrentTask> current;  // as of this drain
-    bool settled = false;                // no frame was open when it began
-    std::uint64_t ran_until_ns = 0;      // the end of the last run of any task
-    std::uint64_t runnable_ns = 0;       // runs and waits of all tasks
+    std::optional<CurrentTask> current;       // as of this drain
+    bool settled = false;                     // no frame was open when it began
+    std::uint64_t ran_until_ns = 0;           // the end of the last run of any task
+    std::uint64_t busy_until_ns = 0;          // likewise, of no kernel thread
+    std::uint64_t runnable_ns = 0;            // runs and waits of all tasks
+    std::uint64_t idle_since_ns = 0;          // no user task has had it since then; 0: one has, or it is not known
+    std::uint64_t told_ns = 0;                // every loss there that ended by then was told, but for the wait of
+    std::optional<CurrentTask> told_current;  // the task that had it then, before that run
   };
 
   void take(Stream& stream, const noised_record& record, const char* comm, const noised_run_record* run);
   bool note_losses(Stream& stream, bool missed) const;
   void look_at_current(Stream& stream);
   void join(std::size_t place, std::uint64_t drained_ns, bool missed, bool origins_missing);
-  void follow_current(std::size_t place, std::uint64_t drained_ns);
+  void ask_gauge();
+  bool follow_current(std::size_t place, std::uint64_t drained_ns);
+  void note_told(std::size_t place, std::uint64_t drained_ns, bool followed);
   void lost(std::size_t cpu, const Loss& loss, std::span<const Interval> intervals) override;
   void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override;
   std::uint64_t latest_ns(std::uint64_t end_ns);
   void add_not_followed(ReportLost& lost) const;
   [[nodiscard]] ReportLost lost_so_far() const;
+  void fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const;
 
   PipelineParts parts_;
   TaskPipelineOptions options_;
+  PipelineSink* sink_ = nullptr;
+  std::vector<std::unique_ptr<LedgerCounter>> own_counters_;
   std::vector<Stream> streams_;
   TaskWatch watch_;
+  std::unique_ptr<EntryGauge> gauge_;  // until its costs are known
+  unsigned gauged_ = 0;                // so often without enough to learn from
   struct Account {
     bool any;           // the losses of every task, not only those of the group
     ReportLost before;  // what had been lost when it began
     WatchAccount counts;
+    std::optional<LossLog> losses;
   };
   std::array<std::optional<Account>, kGroups> accounts_;
   std::uint64_t missed_runs_ = 0;

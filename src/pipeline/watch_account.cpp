@@ -71,7 +71,7 @@ void WatchAccount::ran(const TaskRun& run, const RunFacts& facts) {
   if (run.end_ns <= began_ns_) return;
   const std::uint64_t run_ns = run.end_ns - std::max(run.start_ns, began_ns_);
   add_run(run_ns, facts, counts_);
-  runs_.add(run_ns);
+  if (run_ns != 0) runs_.add(run_ns);
   Task* const of = task(run.pid);
   if (of == nullptr) return;
   if (of->counts.runs == 0) ++seen_;
@@ -89,8 +89,8 @@ void WatchAccount::lost(const Loss& loss, const Ledger& ledger) {
   const std::uint64_t ns = loss.detour.end_ns - loss.detour.start_ns;
   counter_.count(ledger);
   if (loss.kind != LossKind::interrupted) {
-    add_wait(ns, loss.kind, counts_);
-    waits_.add(ns);
+    add_wait(loss.waited_ns, loss.kind, counts_);
+    waits_.add(loss.waited_ns);
   }
   Task* const of = task(loss.pid);
   if (of == nullptr) return;
@@ -98,7 +98,7 @@ void WatchAccount::lost(const Loss& loss, const Ledger& ledger) {
   of->stolen_ns += ns;
   ++of->interruptions;
   add_categories(ledger, sources_, of->categories);
-  if (loss.kind != LossKind::interrupted) add_wait(ns, loss.kind, of->counts);
+  if (loss.kind != LossKind::interrupted) add_wait(loss.waited_ns, loss.kind, of->counts);
 }
 
 WatchTask WatchAccount::view(const Task& task) const {

@@ -12,7 +12,7 @@
 #include "attribution/ledger.h"
 #include "pipeline/ledger_counter.h"
 #include "statistics/histogram.h"
-#include "watch/task_watch.h"
+#include "watch/task_run.h"
 
 namespace noised {
 

@@ -59,6 +59,8 @@ class WatchedCpu {
 
   [[nodiscard]] const WatchOptions& options() const { return options_; }
   [[nodiscard]] const CpuStatistics& statistics() const { return counter_.statistics(); }
+  /// What else is lost on this CPU may be counted there as well.
+  [[nodiscard]] LedgerCounter& counter() { return counter_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
   [[nodiscard]] const StealAccount& steal() const { return steal_; }
   /// Time skipped, in ns, as the next.

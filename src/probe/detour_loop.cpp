@@ -37,9 +37,9 @@ std::uint64_t next_on_grid(std::uint64_t now, std::uint64_t quantum) { return (n
   return end;
 }
 
-// One batch; the last reading, or 0 as store() says. With quanta an iteration has one comparison more; without, the
-// loop has no trace of them.
-template <bool kQuanta>
+// One batch; the last reading, or 0 as store() says, or if a task has come. With quanta, or where it steps aside, an
+// iteration has one comparison more; without, the loop has no trace of them.
+template <bool kQuanta, bool kAside>
 [[gnu::always_inline]] inline std::uint64_t run_batch(DetourRing& ring, LoopProgress& progress,
                                                       const LoopOptions& options, Sampling& sampling,
                                                       std::uint64_t last, std::uint64_t iterations) {
@@ -58,11 +58,17 @@ template <bool kQuanta>
       }
     }
     last = now;
+    if constexpr (kAside) {
+      if (*options.arrived != 0) [[unlikely]] {
+        progress.seen_ticks = last;
+        return 0;
+      }
+    }
   }
   return is_on(options.cpu) ? last : 0;
 }
 
-template <bool kQuanta>
+template <bool kQuanta, bool kAside>
 LoopEnd run(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop, const LoopOptions& options) {
   std::uint64_t iterations = progress.iterations.load(std::memory_order_relaxed);
   const std::uint64_t first = begin(ring, progress);
@@ -72,8 +78,8 @@ LoopEnd run(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& s
   if (kQuanta || options.work != 0) last = store_sample(ring, progress, options, sampling, last, iterations);
   if (last == 0) return LoopEnd::moved;
   do {
-    last = run_batch<kQuanta>(ring, progress, options, sampling, last, iterations);
-    if (last == 0) return LoopEnd::moved;
+    last = run_batch<kQuanta, kAside>(ring, progress, options, sampling, last, iterations);
+    if (last == 0) return kAside && *options.arrived != 0 ? LoopEnd::aside : LoopEnd::moved;
     progress.seen_ticks = last;
     iterations += kLoopBatch;
     if (options.work != 0 && iterations - sampling.iterations >= options.work) {
@@ -94,8 +100,9 @@ LoopEnd run(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& s
 
 LoopEnd run_detour_loop(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop,
                         const LoopOptions& options) {
-  return options.quantum_ticks != 0 ? run<true>(ring, progress, stop, options)
-                                    : run<false>(ring, progress, stop, options);
+  if (options.arrived != nullptr) return run<false, true>(ring, progress, stop, options);
+  return options.quantum_ticks != 0 ? run<true, false>(ring, progress, stop, options)
+                                    : run<false, false>(ring, progress, stop, options);
 }
 
 }  // namespace noised

@@ -23,7 +23,7 @@ struct alignas(64) LoopProgress {
 /// Iterations between two looks at `stop`: about 40 us.
 inline constexpr std::uint64_t kLoopBatch = 4096;
 
-enum class LoopEnd { stopped, moved, rest };
+enum class LoopEnd { stopped, moved, rest, aside };
 
 struct LoopOptions {
   unsigned cpu = 0;
@@ -32,6 +32,7 @@ struct LoopOptions {
   std::uint64_t run_ticks = UINT64_MAX;   ///< ends for a rest after this time
   std::uint64_t quantum_ticks = 0;        ///< a sample at the end of each quantum of time (FTQ); 0: none
   std::uint64_t work = 0;                 ///< a sample after so many iterations, in whole batches (FWQ); 0: none
+  const volatile std::uint64_t* arrived = nullptr;  ///< ends, to step aside, when this is not 0; looked at always
 };
 
 /// Runs until `stop` is set, until it finds itself on another CPU, or until it is time to rest, looking at all three

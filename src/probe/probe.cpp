@@ -3,8 +3,10 @@
 #include "probe/probe.h"
 
 #include <fmt/format.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <utility>
 
 #include "base/cpu_set.h"
+#include "base/monotonic.h"
 #include "probe/switches.h"
 
 namespace noised {
@@ -91,10 +94,11 @@ void Probe::warm_up() const {
   DetourRing warm_ring(64);
   LoopProgress warm_progress;
   const std::atomic<bool> once{true};
+  const volatile std::uint64_t nobody = 0;
   for (int time = 0; time < 2; ++time) {
-    run_detour_loop(
-        warm_ring, warm_progress, once,
-        {options_.cpu, 0, UINT64_MAX, UINT64_MAX, std::min<std::uint64_t>(1, options_.quantum_ticks), options_.work});
+    run_detour_loop(warm_ring, warm_progress, once,
+                    {options_.cpu, 0, UINT64_MAX, UINT64_MAX, std::min<std::uint64_t>(1, options_.quantum_ticks),
+                     options_.work, options_.steps_aside ? &nobody : nullptr});
   }
 }
 
@@ -107,30 +111,68 @@ LoopEnd Probe::watch() {
   state->task_flags = 0;
   for (auto& pid : state->woken_here) pid = 0;
   state->depth = 0;
+  state->loop_left = 0;
+  state->arrived_ns = 0;  // before: whoever comes from now on is told of
   state->watched = NOISED_WATCH_LOOP;
+  if (is_aside()) {  // it was sent away on its way in, and wrote over what may be a task's by now
+    state->watched = NOISED_WATCH_TASKS;
+    return LoopEnd::moved;
+  }
   const LoopEnd end = work_.iterations != 0 ? run_phase_loop(ring_, progress_, stop_, loop_options(), work_)
                                             : run_detour_loop(ring_, progress_, stop_, loop_options());
-  state->watched = NOISED_WATCH_NOTHING;
+  // What it leaves to tasks is watched for them, from the moment when one comes.
+  if (!options_.steps_aside) state->watched = NOISED_WATCH_NOTHING;
   return end;
 }
 
 // Somebody changed the thread's affinity or the cpuset, or the CPU went offline.
 bool Probe::return_to_cpu() {
   const CpuSet own({options_.cpu});
-  away_.store(true, std::memory_order_relaxed);
   while (!ending_.load()) {
     if (sched_setaffinity(0, own.bytes(), own.get()) == 0 && sched_getcpu() == static_cast<int>(options_.cpu)) {
       away_.store(false, std::memory_order_relaxed);
       return true;
     }
+    away_.store(true, std::memory_order_relaxed);
     sleep_ms(kReturnIntervalMs);
   }
   return false;
 }
 
+void Probe::step_aside(const CpuSet& to) {
+  aside_.store(1);
+  if (aside_since_ns() != 0) return;
+  // Not by a signal: a loop that has lost its CPU need not run to be moved.
+  (void)sched_setaffinity(static_cast<pid_t>(state_.probe_pid), to.bytes(), to.get());
+}
+
+void Probe::come_back() {
+  aside_.store(0);
+  (void)syscall(SYS_futex, &aside_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+// By itself because a task has come, or sent away.
+bool Probe::must_step_aside() {
+  if (options_.steps_aside && *arrived() > kNotThere) aside_.store(1);
+  return is_aside();
+}
+
+void Probe::wait_aside() {
+  progress_.gap = GapKind::rested;
+  aside_since_ns_.store(monotonic_ns(), std::memory_order_release);
+  // Not std::atomic::wait(), which spins and yields first: a task wants this CPU now.
+  while (is_aside() && !ending_.load()) (void)syscall(SYS_futex, &aside_, FUTEX_WAIT_PRIVATE, 1, nullptr, nullptr, 0);
+  aside_since_ns_.store(0, std::memory_order_release);
+}
+
 LoopOptions Probe::loop_options() const {
-  return {options_.cpu,       options_.threshold_ticks, options_.storing_limit_ticks,
-          options_.run_ticks, options_.quantum_ticks,   options_.work};
+  return {options_.cpu,
+          options_.threshold_ticks,
+          options_.storing_limit_ticks,
+          options_.run_ticks,
+          options_.quantum_ticks,
+          options_.work,
+          options_.steps_aside ? arrived() : nullptr};
 }
 
 // Of random length: what comes at regular times must not fall into rests each time, or never.
@@ -150,8 +192,10 @@ void Probe::measure() {
   const auto smi_before = smi_.read();
   switches_before_.store(own_involuntary_switches(), std::memory_order_release);
   for (LoopEnd end = watch(); end != LoopEnd::stopped || !ending_.load(); end = watch()) {
-    if (end == LoopEnd::rest) rest();
-    if (end == LoopEnd::moved && !return_to_cpu()) return;
+    if (end == LoopEnd::rest && !is_aside()) rest();
+    const bool aside = must_step_aside();
+    if (aside) wait_aside();
+    if ((end == LoopEnd::moved || aside) && !return_to_cpu()) return;
     if (end == LoopEnd::stopped) change_over();
   }
   const auto smi_after = smi_.read();
@@ -183,6 +227,7 @@ void Probe::end() {
   stop_.store(true);
   go_.store(1);
   go_.notify_one();
+  come_back();
   timespec limit{};
   clock_gettime(CLOCK_REALTIME, &limit);
   limit.tv_sec += kStopLimitSeconds;

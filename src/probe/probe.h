@@ -13,6 +13,7 @@
 #include <optional>
 #include <random>
 
+#include "base/cpu_set.h"
 #include "probe/detour_loop.h"
 #include "probe/footprint.h"
 #include "probe/phase_fit.h"
@@ -30,6 +31,7 @@ struct ProbeOptions {
   std::uint64_t rest_ns = 0;  ///< on average; a rest takes 0.5 to 1.5 times as long
   bool fifo = false;          ///< SCHED_FIFO instead of SCHED_OTHER
   int priority = 1;           ///< of SCHED_FIFO
+  bool steps_aside = false;   ///< for tasks, which are watched instead
   bool inherits = false;      ///< the creating thread has that policy and priority: no right is needed to hand them on
   std::size_t ring_capacity = 1U << 16U;
   PhaseOptions phases;  ///< in place of the loop, from the start
@@ -49,6 +51,9 @@ enum class ChangeState : std::uint8_t {
   done,    ///< it runs, or will once the probe begins
   failed,  ///< all is as it was before
 };
+
+/// For noised_cpu::arrived_ns: there is no loop yet that could step aside.
+inline constexpr std::uint64_t kNotThere = 1;
 
 /// Owns the thread, its ring and its progress. Memory is touched, and the loop warmed up, before watching begins.
 class Probe {
@@ -79,6 +84,16 @@ class Probe {
   /// The phases that are run, once it is done; of no meaning when they are none.
   [[nodiscard]] const FittedPhases& fitted() const { return fitted_; }
 
+  /// From any thread: has the loop leave its CPU for these at once, and wait there, unless it has stepped aside by
+  /// itself. The CPU is not observed until it has come back (a gap of kind rested).
+  void step_aside(const CpuSet& to);
+  /// Has it come back; from one thread only.
+  void come_back();
+  /// True from then on, until come_back().
+  [[nodiscard]] bool is_aside() const { return aside_.load(std::memory_order_acquire) != 0; }
+  /// When it began to wait, CLOCK_MONOTONIC; 0: it is still on its way, or was not asked to.
+  [[nodiscard]] std::uint64_t aside_since_ns() const { return aside_since_ns_.load(std::memory_order_acquire); }
+
   [[nodiscard]] unsigned cpu() const { return options_.cpu; }
   [[nodiscard]] DetourRing& ring() { return ring_; }
   [[nodiscard]] const LoopProgress& progress() const { return progress_; }
@@ -100,6 +115,11 @@ class Probe {
   LoopEnd watch();
   void rest();
   bool return_to_cpu();
+  bool must_step_aside();
+  void wait_aside();
+  [[nodiscard]] const volatile std::uint64_t* arrived() const {
+    return static_cast<const volatile std::uint64_t*>(&state_.arrived_ns);
+  }
   void measure();
   void change_over();
   Status prepare_change();
@@ -112,7 +132,10 @@ class Probe {
   std::atomic<bool> stop_{false};    // the loop looks at it: something is to be done
   std::atomic<bool> ending_{false};  // that is, the thread is to end
   std::atomic<bool> away_{false};
-  std::atomic<int> go_{0};  // futex
+  std::atomic<int> go_{0};  // futex, as the next
+  std::atomic<int> aside_{0};
+  static_assert(sizeof(std::atomic<int>) == sizeof(int));
+  std::atomic<std::uint64_t> aside_since_ns_{0};
   SmiCounter smi_;
   std::atomic<ChangeState> change_state_{ChangeState::none};
   ProbeChange change_;   // the creating thread's while it is not working

@@ -16,7 +16,8 @@ constexpr std::size_t kMostCpus = 8192;
 Playback::Playback(Description description)
     : description_(std::move(description)),
       counts_(counts_between(description_.base, description_.base)),
-      cpus_(description_.base.cpus.size()) {}
+      cpus_(description_.base.cpus.size()),
+      current_(description_.base.cpus.size()) {}
 
 Result<std::unique_ptr<Playback>> Playback::begin(std::string_view description) {
   auto parsed = parse_description(description);
@@ -52,7 +53,8 @@ const char* Playback::play_interval(const Record& record, PlayerVisitor* visitor
   if (interval.kind == Kind::none || interval.kind >= Kind::hypervisor) {
     return "an interval has a source of no kernel activity";
   }
-  if (!cpu(record.cpu).add(interval)) return "more intervals in a detour than there can be";
+  // What a loss was made of comes with it.
+  if (!watches_tasks() && !cpu(record.cpu).add(interval)) return "more intervals in a detour than there can be";
   if (visitor != nullptr && record.tag == RecordTag::interval) visitor->interval(record.cpu, interval);
   return nullptr;
 }
@@ -75,10 +77,13 @@ const char* Playback::play_checkpoint(std::string_view text) {
   if (counts.value().cpus.size() != cpus_.size()) return "a checkpoint has other CPUs than the description";
   counts_ = counts_between(description_.base, counts.value());
   behind_ = false;
+  note_current();
   return nullptr;
 }
 
 const char* Playback::play(const Record& record, PlayerVisitor* visitor) {
+  const bool goes_on = record.tag == RecordTag::entries || record.tag == RecordTag::loss;
+  if (!ledger_.entries.empty() && !goes_on && record.tag != RecordTag::part) return "entries of no loss";
   switch (record.tag) {
     case RecordTag::source:
       return play_source(record);
@@ -102,7 +107,16 @@ const char* Playback::play(const Record& record, PlayerVisitor* visitor) {
       return nullptr;
     case RecordTag::checkpoint:
       return play_checkpoint(record.text);
+    case RecordTag::entries:
+      return play_entries(record);
+    case RecordTag::loss:
+      return play_loss(record, visitor);
+    case RecordTag::run:
+      return play_run(record, visitor);
+    case RecordTag::current:
+      return play_current(record);
     case RecordTag::part:
+      ledger_.entries.clear();
       lost_intervals_ += record.lost_intervals;
       lost_detours_ += record.lost_detours;
       for (const auto& watched : cpus_) {
@@ -149,6 +163,8 @@ void Playback::fill(Snapshot& snapshot) const {
     const CpuCounts& counts = counts_.cpus[i];
     CpuSnapshot& cpu = snapshot.cpus[i];
     cpu.cpu = counts.cpu;
+    cpu.has_loop = !watches_tasks();
+    cpu.watches_tasks = watches_tasks();
     cpu.threshold_ns = counts.threshold_ns;
     cpu.observed_ns = counts.observed_ns;
     cpu.iterations = counts.iterations;

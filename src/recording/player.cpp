@@ -74,7 +74,10 @@ StatusView Player::status() const {
   return status;
 }
 
-DetourView to_view(const Playback& playback, std::size_t cpu, const Ledger& ledger, std::string_view details) {
+namespace {
+
+void show(const Playback& playback, std::size_t cpu, const Ledger& ledger, std::string_view details,
+          FeedDetour& shown) {
   ByteReader reader(details);
   EntryDetails next;
   bool more = next_details(reader, next);
@@ -84,9 +87,25 @@ DetourView to_view(const Playback& playback, std::size_t cpu, const Ledger& ledg
     (void)to.add_details(next.text);
     to.entries[to.size - 1U].cut |= next.cut;
   };
-  FeedDetour shown;
   to_feed(playback.cpu_number(cpu), ledger, playback.sources(), describe, shown);
-  return noised::to_view(shown, playback.sources());
+}
+
+}  // namespace
+
+DetourView to_view(const Playback& playback, std::size_t cpu, const Ledger& ledger, std::string_view details) {
+  FeedDetour shown;
+  show(playback, cpu, ledger, details, shown);
+  return to_view(shown, playback.sources());
+}
+
+DetourView to_view(const Playback& playback, std::size_t cpu, const Loss& loss, const Ledger& ledger,
+                   std::string_view details) {
+  FeedDetour shown;
+  show(playback, cpu, ledger, details, shown);
+  shown.victim = loss.name;
+  shown.victim_pid = loss.pid;
+  shown.loss = loss.kind;
+  return to_view(shown, playback.sources());
 }
 
 }  // namespace noised

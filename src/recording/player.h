@@ -40,6 +40,18 @@ class PlayerVisitor {
   virtual void begins(std::size_t /*cpu*/, std::uint64_t /*first_ns*/) {}
   /// Until this time, from the end of the sample before it, the loop did so many iterations; 0: the first of a series.
   virtual void sample(std::size_t /*cpu*/, std::uint64_t /*end_ns*/, std::uint64_t /*iterations*/) {}
+  /// A watched task lost time; in the order of PipelineSink::loss(). `details` as of a detour.
+  virtual void loss(std::size_t /*cpu*/, const Loss& /*loss*/, const Ledger& /*ledger*/, std::string_view /*details*/) {
+  }
+  /// A watched task left the CPU: without the counts that the kernel had of it.
+  virtual void ran(std::size_t /*cpu*/, const TaskRun& /*run*/, const RunFacts& /*facts*/) {}
+};
+
+/// A task that has a CPU; its name is not told.
+struct RunningTask {
+  std::size_t cpu = 0;
+  CurrentTask task;
+  std::uint64_t until_ns = 0;  ///< known until then
 };
 
 /// The records of a recording, without the file: one block after the other. Memory is that of the statistics.
@@ -59,6 +71,10 @@ class Playback {
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Detours were played since that checkpoint: they are newer than observed times and losses.
   [[nodiscard]] bool behind() const { return behind_; }
+  /// Tasks were watched, and no loop measured.
+  [[nodiscard]] bool watches_tasks() const { return description_.base.status.mode == "watch"; }
+  /// The tasks that have a CPU after what was played.
+  [[nodiscard]] std::vector<RunningTask> running() const;
   /// When what a CPU did is in the recording from, of one whose observation began at `first_ns`: a daemon that ran
   /// before says when that was, at the beginning and again in each new part.
   [[nodiscard]] std::uint64_t recorded_from(std::size_t place, std::uint64_t first_ns) const;
@@ -73,6 +89,11 @@ class Playback {
   const char* play_interval(const Record& record, PlayerVisitor* visitor);
   const char* play_detour(const Record& record, PlayerVisitor* visitor);
   const char* play_checkpoint(std::string_view text);
+  const char* play_entries(const Record& record);
+  const char* play_loss(const Record& record, PlayerVisitor* visitor);
+  const char* play_run(const Record& record, PlayerVisitor* visitor);
+  const char* play_current(const Record& record);
+  void note_current();
   WatchedCpu& cpu(std::size_t place);
 
   Description description_;
@@ -80,6 +101,13 @@ class Playback {
   SourceTable sources_;
   std::vector<SourceId> ids_;                      // by number in the recording
   std::vector<std::unique_ptr<WatchedCpu>> cpus_;  // made when first played
+  Ledger ledger_;                                  // of the loss whose entries are played
+  std::size_t entries_cpu_ = 0;                    // where it is
+  struct Current {
+    RunningTask running;
+    bool told = false;  // since the last checkpoint
+  };
+  std::vector<std::optional<Current>> current_;  // by CPU
   std::string checkpoint_problem_;
   bool behind_ = false;
   std::uint64_t lost_intervals_ = 0;  // by the recorder, as the next
@@ -116,5 +144,8 @@ class Player {
 
 /// The detour with its names, as the daemon showed it.
 DetourView to_view(const Playback& playback, std::size_t cpu, const Ledger& ledger, std::string_view details);
+/// The same of a loss, with its victim.
+DetourView to_view(const Playback& playback, std::size_t cpu, const Loss& loss, const Ledger& ledger,
+                   std::string_view details);
 
 }  // namespace noised

@@ -44,6 +44,31 @@ Description described(Description description, const PhaseRecording& phases) {
   return description;
 }
 
+RecordedDetour recorded(const Ledger& ledger, std::uint64_t tolerance_ns) {
+  RecordedDetour recorded;
+  recorded.start_ns = ledger.detour.start_ns;
+  recorded.end_ns = ledger.detour.end_ns;
+  recorded.tolerance_ns = tolerance_ns;
+  recorded.overhead_ns = ledger.overhead_ns;
+  recorded.hypervisor_ns = ledger.hypervisor_ns;
+  recorded.hardware_ns = ledger.outside_ns - ledger.hypervisor_ns;
+  recorded.unexplained_ns = ledger.unexplained_ns;
+  recorded.in_doubt = ledger.detour.in_doubt;
+  return recorded;
+}
+
+using Details = std::array<EntryDetails, FeedDetour::kEntries>;
+
+std::span<const EntryDetails> details_of(const FeedDetour& shown, Details& details) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < shown.size && shown.text_size != 0; ++i) {
+    const FeedDetour::Entry& entry = shown.entries[i];
+    if (entry.text_size == 0 && !entry.cut) continue;
+    details[count++] = {i, entry.cut, {shown.text.data() + entry.text_at, entry.text_size}};
+  }
+  return std::span(details).first(count);
+}
+
 }  // namespace
 
 Recorder::Recorder(const SourceTable& sources, StatusView settings, Description machine, std::size_t full_enough)
@@ -245,23 +270,38 @@ void Recorder::detour(std::size_t cpu, const Ledger& ledger, std::uint64_t toler
     ++lost_detours_;
     return;
   }
-  RecordedDetour recorded;
-  recorded.start_ns = ledger.detour.start_ns;
-  recorded.end_ns = ledger.detour.end_ns;
-  recorded.tolerance_ns = tolerance_ns;
-  recorded.overhead_ns = ledger.overhead_ns;
-  recorded.hypervisor_ns = ledger.hypervisor_ns;
-  recorded.hardware_ns = ledger.outside_ns - ledger.hypervisor_ns;
-  recorded.unexplained_ns = ledger.unexplained_ns;
-  recorded.in_doubt = ledger.detour.in_doubt;
-  std::array<EntryDetails, FeedDetour::kEntries> details;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < shown.size && shown.text_size != 0; ++i) {
-    const FeedDetour::Entry& entry = shown.entries[i];
-    if (entry.text_size == 0 && !entry.cut) continue;
-    details[count++] = {i, entry.cut, {shown.text.data() + entry.text_at, entry.text_size}};
+  Details details;
+  writer_.detour(cpu, recorded(ledger, tolerance_ns), details_of(shown, details));
+}
+
+bool Recorder::write_entries(std::size_t cpu, std::span<const LedgerEntry> entries) {
+  while (!entries.empty()) {
+    if (!have_room(RecordWriter::kLongestEntries)) return false;
+    const std::size_t count = std::min(entries.size(), RecordWriter::kMostEntries);
+    writer_.entries(cpu, entries.first(count));
+    entries = entries.subspan(count);
   }
-  writer_.detour(cpu, recorded, std::span(details).first(count));
+  return have_room(2 * FeedDetour::kText);
+}
+
+// Of one whose last entries had no room, the first are forgotten by who reads them: a new part begins there.
+void Recorder::loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, const FeedDetour& shown) {
+  write_sources();
+  if (!write_entries(cpu, ledger.entries)) {
+    ++lost_detours_;
+    return;
+  }
+  Details details;
+  writer_.loss(cpu, recorded(ledger, 0), loss, details_of(shown, details));
+}
+
+void Recorder::ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) {
+  write_sources();
+  if (have_room()) {
+    writer_.run(cpu, run, facts);
+  } else {
+    ++lost_intervals_;
+  }
 }
 
 void Recorder::gap(std::size_t cpu, GapKind kind, const Detour& gap) {
@@ -288,6 +328,10 @@ void Recorder::write_checkpoint(const Snapshot& snapshot) {
   last.clock = read_clocks();
   const std::string text = to_json(last);
   if (text.size() + RecordWriter::kLongestRecord > block_bytes_) return;
+  for (std::size_t cpu = 0; cpu < snapshot.cpus.size(); ++cpu) {
+    const CpuSnapshot& of = snapshot.cpus[cpu];
+    if (of.current && have_room()) writer_.current(cpu, *of.current, of.current_until_ns);
+  }
   if (have_room(text.size())) writer_.checkpoint(text);
 }
 

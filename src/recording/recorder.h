@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,8 @@ class Recorder : public PipelineSink {
   void detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) override;
   void gap(std::size_t cpu, GapKind kind, const Detour& gap) override;
   void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override;
+  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, const FeedDetour& shown) override;
+  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override;
 
  private:
   enum class State : std::uint8_t { idle, held, asked, recording, closing, ended };
@@ -106,6 +109,7 @@ class Recorder : public PipelineSink {
   bool take_back(std::size_t cpu, const Interval& interval);
   void seal(BlockKind kind, std::size_t size);
   void write_sources();
+  bool write_entries(std::size_t cpu, std::span<const LedgerEntry> entries);
   void write_checkpoint(const Snapshot& snapshot);
   [[nodiscard]] Counts counts(const Snapshot& snapshot) const;
 

@@ -50,6 +50,10 @@ void RecordWriter::interval(std::size_t cpu, const Interval& interval, bool wait
 
 void RecordWriter::detour(std::size_t cpu, const RecordedDetour& detour, std::span<const EntryDetails> details) {
   tag(RecordTag::detour, cpu);
+  divided(detour, details);
+}
+
+void RecordWriter::divided(const RecordedDetour& detour, std::span<const EntryDetails> details) {
   time(detour.start_ns);
   bytes_.number(detour.end_ns - detour.start_ns);
   bytes_.number(detour.tolerance_ns);
@@ -104,7 +108,7 @@ std::uint64_t RecordReader::time() { return last_ns_[cpu_] = bytes_.distance(las
 
 bool RecordReader::read_tag(RecordTag& tag) {
   const std::uint8_t number = bytes_.byte();
-  if (number < static_cast<std::uint8_t>(RecordTag::source) || number > static_cast<std::uint8_t>(RecordTag::sample)) {
+  if (number < static_cast<std::uint8_t>(RecordTag::source) || number > static_cast<std::uint8_t>(RecordTag::current)) {
     return good_ = false;
   }
   tag = static_cast<RecordTag>(number);
@@ -164,7 +168,7 @@ bool RecordReader::next(Record& record) {
   }
   record.tag = tag;
   record.cpu = cpu_;
-  const bool of_cpu = (tag >= RecordTag::interval && tag <= RecordTag::waits) || tag == RecordTag::sample;
+  const bool of_cpu = (tag >= RecordTag::interval && tag <= RecordTag::waits) || tag >= RecordTag::sample;
   if (of_cpu && last_ns_.empty()) return good_ = false;
   switch (tag) {
     case RecordTag::source:
@@ -188,6 +192,19 @@ bool RecordReader::next(Record& record) {
     case RecordTag::sample:
       record.end_ns = time();
       record.iterations = bytes_.number();
+      break;
+    case RecordTag::entries:
+      record.start_ns = time();
+      record.text = bytes_.text();
+      break;
+    case RecordTag::loss:
+      read_loss(record);
+      break;
+    case RecordTag::run:
+      read_run(record);
+      break;
+    case RecordTag::current:
+      read_current(record);
       break;
     case RecordTag::checkpoint:
       record.text = bytes_.text();

@@ -11,7 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "attribution/ledger.h"
 #include "recording/bytes.h"
+#include "watch/task_run.h"
 
 namespace noised {
 
@@ -28,6 +30,10 @@ enum class RecordTag : std::uint8_t {
   checkpoint,  ///< everything that was counted until here (checkpoint.h)
   part,        ///< recording was interrupted: a new part begins; so much was not recorded
   sample,      ///< the loop's iterations since the sample before it; 0: the first of a series
+  entries,     ///< where tasks are watched: the next entries of the ledger of the loss that follows
+  loss,        ///< time that a watched task lost: a detour with its victim
+  run,         ///< a watched task left the CPU
+  current,     ///< this task has the CPU; told before a checkpoint, as of then
 };
 
 /// A detour, with the parts of it that lay outside its intervals, as the daemon divided them.
@@ -52,15 +58,18 @@ struct EntryDetails {
 /// One record, whichever it is; only the fields of its tag mean something.
 struct Record {
   RecordTag tag = RecordTag::source;
-  std::size_t cpu = 0;  ///< of interval, detour, moved, rested, begins, waits, sample
-  Interval interval;    ///< without its kind, which is its source's, and its cause, which the details tell
-  RecordedDetour detour;
+  std::size_t cpu = 0;           ///< of all but source, checkpoint, part
+  Interval interval;             ///< without its kind, which is its source's, and its cause, which the details tell
+  RecordedDetour detour;         ///< detour, loss
+  Loss loss;                     ///< but for its times and group, which are the detour's, and not told
+  TaskRun run;                   ///< but for its group and counts; current: pid, and its times until now
+  RunFacts facts;                ///< run
   std::uint64_t start_ns = 0;    ///< moved, rested; begins
   std::uint64_t end_ns = 0;      ///< moved, rested; sample
   std::uint64_t iterations = 0;  ///< sample
   Kind kind = Kind::none;        ///< source, as the next
   Category category = Category::unexplained;
-  std::string_view text;             ///< source: its name; detour: its details; checkpoint: all of it
+  std::string_view text;             ///< source: its name; detour, loss: the details; checkpoint, entries: all of it
   std::uint64_t lost_intervals = 0;  ///< part, as the next
   std::uint64_t lost_detours = 0;
 };
@@ -70,6 +79,9 @@ class RecordWriter {
  public:
   /// What must be left() for any of the calls, but for its text.
   static constexpr std::size_t kLongestRecord = 128;
+  static constexpr std::size_t kMostEntries = 32;
+  /// What entries() has for a text, at most.
+  static constexpr std::size_t kLongestEntries = kMostEntries * 37;
 
   /// Begins a block.
   void begin(std::span<char> room, std::size_t cpus);
@@ -80,6 +92,12 @@ class RecordWriter {
   void gap(std::size_t cpu, RecordTag tag, std::uint64_t start_ns, std::uint64_t end_ns);
   void begins(std::size_t cpu, std::uint64_t first_ns);
   void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations);
+  /// At most kMostEntries of a ledger; of longer ones, piece by piece.
+  void entries(std::size_t cpu, std::span<const LedgerEntry> entries);
+  /// After all of its entries.
+  void loss(std::size_t cpu, const RecordedDetour& detour, const Loss& loss, std::span<const EntryDetails> details);
+  void run(std::size_t cpu, const TaskRun& run, const RunFacts& facts);
+  void current(std::size_t cpu, const CurrentTask& task, std::uint64_t until_ns);
   void checkpoint(std::string_view bytes);
   void part(std::uint64_t lost_intervals, std::uint64_t lost_detours);
 
@@ -90,6 +108,7 @@ class RecordWriter {
   void tag(RecordTag tag) { bytes_.byte(static_cast<std::uint8_t>(tag)); }
   void tag(RecordTag tag, std::size_t cpu);
   void time(std::uint64_t ns);
+  void divided(const RecordedDetour& detour, std::span<const EntryDetails> details);
 
   ByteWriter bytes_;
   std::size_t cpu_ = 0;
@@ -113,6 +132,9 @@ class RecordReader {
   void read_interval(Record& record);
   void read_detour(Record& record);
   void read_source(Record& record);
+  void read_loss(Record& record);
+  void read_run(Record& record);
+  void read_current(Record& record);
   std::uint64_t time();
 
   ByteReader bytes_;
@@ -123,6 +145,10 @@ class RecordReader {
 
 /// Whether the last record of a block is a checkpoint: a recording that ends with this block tells of all of it.
 bool ends_with_checkpoint(std::string_view block, std::size_t cpus);
+
+/// Takes one entry of a ledger after the other from the text of such a record; false at its end, or where it makes no
+/// sense. `start_ns`: of the entry before, at first the record's start. The source is by number, and kind is not told.
+bool next_entry(ByteReader& from, std::uint64_t& start_ns, LedgerEntry& entry);
 
 /// Takes the details of one entry after the other from a detour's text; false at its end, or where it makes no sense.
 bool next_details(ByteReader& from, EntryDetails& details);

@@ -83,6 +83,7 @@ std::string status_json(const ApiContext& context, const Snapshot& snapshot) {
   status.lost = snapshot.lost;
   status.orphan_intervals = snapshot.orphan_intervals;
   status.programs = snapshot.programs;
+  status.aside = snapshot.aside;
   status.unsupported = context.run.unsupported;
   return views::to_json(status);
 }
@@ -123,11 +124,16 @@ Result<PhaseRequest> phase_request(const HttpRequest& request) {
 
 // Held first, so that nobody else records what the probes do for this one.
 StreamReply open_recording(const ApiContext& context, const HttpRequest& request) {
-  if (context.watch != nullptr) {
-    return http_error(409, "tasks are watched here, and only what loops see can be recorded: set mode = \"probe\"");
+  if (context.settings.mode == "auto") {
+    return http_error(409,
+                      "loops and watching take turns here, and a recording is of one of them: set mode = \"probe\" or "
+                      "mode = \"watch\"");
   }
   const auto phases = phase_request(request);
   if (!phases) return http_error(400, phases.error().line());
+  if (phases.value().grain_ns != 0 && context.settings.mode == "watch") {
+    return http_error(409, "tasks are watched here, and there is no loop that could run phases: set mode = \"probe\"");
+  }
   const bool change = phases.value().grain_ns != 0 || context.phases.active();
   if (!(change ? context.recorder.hold() : context.recorder.open()))
     return http_error(423, "somebody else is recording: wait until that has ended");

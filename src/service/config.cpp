@@ -99,14 +99,28 @@ Status check_samples(const Config& config) {
   return check_fits_duty_cycle("grain", config.grain_ns, config.duty_percent);
 }
 
+// What needs a loop cannot be had without one, nor what takes it as it comes with one that leaves.
+Status check_mode(const Config& config) {
+  if (config.mode == Mode::probe) return success();
+  const bool turns = config.mode == Mode::turns;
+  const char* const key = config.grain_ns != 0                  ? "grain"
+                          : config.quantum_ns != 0              ? "quantum"
+                          : config.work != 0                    ? "work"
+                          : config.duty_percent < 100 && !turns ? "duty_cycle"
+                                                                : nullptr;
+  if (key == nullptr) return success();
+  return usage_error(
+      fmt::format("{}: {}", key, turns ? "the loop of mode auto leaves holes in it" : "mode watch has no loop"),
+      "leave it out, or choose mode probe");
+}
+
 // A contradiction stands where the setting does that is more likely to be changed.
 Status check_together(const Config& config, const toml::table& root, const std::string& file) {
   Status good = noised::check_together(config);
   if (good) return good;
-  const auto key = check_samples(config) && config.mode == Mode::watch ? root["probe"]["mode"]
-                   : check_samples(config)                             ? root["service"]["housekeeping_cpus"]
-                   : config.grain_ns != 0                              ? root["probe"]["grain"]
-                                                                       : root["probe"]["quantum"];
+  const auto key = !check_samples(config) ? (config.grain_ns != 0 ? root["probe"]["grain"] : root["probe"]["quantum"])
+                   : !check_mode(config)  ? root["probe"]["mode"]
+                                          : root["service"]["housekeeping_cpus"];
   return usage_error(place(file, key.node()->source()) + good.error().what, good.error().remedy);
 }
 
@@ -131,17 +145,6 @@ Result<Config> apply_sections(const toml::table& root, const std::string& file) 
   return config;
 }
 
-// What needs a loop cannot be had without one.
-Status check_watch(const Config& config) {
-  const char* const key = config.grain_ns != 0        ? "grain"
-                          : config.quantum_ns != 0    ? "quantum"
-                          : config.work != 0          ? "work"
-                          : config.duty_percent < 100 ? "duty_cycle"
-                                                      : nullptr;
-  if (key == nullptr) return success();
-  return usage_error(fmt::format("{}: mode watch has no loop", key), "leave it out, or choose mode probe");
-}
-
 }  // namespace
 
 Status check_fits_duty_cycle(const char* what, std::uint64_t ns, unsigned duty_percent) {
@@ -153,7 +156,7 @@ Status check_fits_duty_cycle(const char* what, std::uint64_t ns, unsigned duty_p
 
 Status check_together(const Config& config) {
   if (Status good = check_samples(config); !good) return good;
-  if (config.mode == Mode::watch) return check_watch(config);
+  if (Status good = check_mode(config); !good || config.mode == Mode::watch) return good;
   const auto probed = parse_cpu_list(config.cpus);
   const auto housekeeping = parse_cpu_list(config.housekeeping_cpus);
   if (!probed || !housekeeping) return success();  // "isolated" is known at start only; then choose_cpus() checks
@@ -173,6 +176,7 @@ std::string differences(const Config& one, const Config& other) {
   const Difference all[] = {
       {one.cpus != other.cpus, "probe.cpus"},
       {one.mode != other.mode, "probe.mode"},
+      {one.quiet_ns != other.quiet_ns, "probe.quiet_time"},
       {one.threshold_ns != other.threshold_ns, "probe.threshold"},
       {one.policy != other.policy, "probe.policy"},
       {one.priority != other.priority, "probe.priority"},

@@ -25,11 +25,13 @@ enum class Policy : std::uint8_t { other, fifo };
 enum class Mode : std::uint8_t {
   probe,  ///< by a loop on each
   watch,  ///< for what the tasks there suffer
+  turns,  ///< "auto": by a loop, and while there are tasks for what those suffer
 };
 
 struct Config {
   std::string cpus = "isolated";                   ///< [probe] a CPU list, `isolated` or `nohz_full`
   Mode mode = Mode::probe;                         ///< [probe]
+  std::uint64_t quiet_ns = 1'000'000'000;          ///< [probe] without a task, until a loop comes back
   std::uint64_t threshold_ns = 200;                ///< [probe] a longer gap is a detour; never 0
   Policy policy = Policy::other;                   ///< [probe]
   int priority = 1;                                ///< [probe] 1 to 99; used with Policy::fifo only

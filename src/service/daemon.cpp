@@ -58,6 +58,7 @@ Daemon::Daemon(const Options& options, Log& log, CpuChoice cpus)
 // The server reads what the others own; the probes write to the tracer's maps.
 Daemon::~Daemon() {
   server_.reset();
+  aside_.reset();
   recording_.reset();
   pipeline_.reset();
   probes_.clear();
@@ -169,7 +170,7 @@ Status Daemon::start_tracer() {
   if (!possible) return possible.error();
   TracerOptions options;
   options.cpus = cpus_.probe;
-  options.watching = {!watches_tasks(), watches_tasks()};
+  options.watching = {has_loops(), watches_tasks()};
   options.possible_cpus = std::size_t{possible.value().back()} + 1;
   options.buffer_bytes = options_.config.buffer_bytes;
   options.btf = options_.btf;
@@ -205,7 +206,8 @@ Status Daemon::start_steal_clock() {
   if (!on_hypervisor()) return success();
   if (rests()) {
     run_.unsupported.emplace_back(
-        "hypervisor and hardware apart: steal time of rests (duty_cycle) cannot be told from that of runs, what has no "
+        "hypervisor and hardware apart: steal time of rests (duty_cycle, mode auto) cannot be told from that of runs, "
+        "what has no "
         "kernel activity counts as hypervisor");
     return success();
   }
@@ -232,7 +234,7 @@ Status Daemon::drop_privileges() {
   if (config.policy == Policy::fifo) {
     if (Status set = set_priority(config.priority); !set) return set;
   }
-  for (const unsigned cpu : watches_tasks() ? std::vector<unsigned>{} : cpus_.probe)
+  for (const unsigned cpu : has_loops() ? cpus_.probe : std::vector<unsigned>{})
     smi_counters_.push_back(rests() ? SmiCounter() : SmiCounter::open(cpu));
   if (Status dropped = noised::drop_privileges(); !dropped) return dropped;
   if (Status told = tracer_->check_missed_runs(); !told) {
@@ -266,6 +268,17 @@ Status Daemon::wait_for_phases() {
   return success();
 }
 
+// The loops leave their CPUs when tasks come; who asks is told what those suffer.
+Status Daemon::start_aside() {
+  if (!steps_aside()) return success();
+  aside_ = std::make_unique<SteppingAside>(*tracer_, probes_, cpus_.housekeeping, options_.config.quiet_ns);
+  if (Status started = aside_->start(); !started) return started;
+  pipeline_->tell_aside([this] { return aside_->view(); });
+  watch_place_.emplace(
+      WatchPlace{watch_sessions_, tracer_->groups(), settings_.probe_cpus, &run_.unsupported, &sources_});
+  return success();
+}
+
 // No loop: the programs are told to record, and who asks is told what they see.
 Status Daemon::start_watching() {
   if (Status set = set_priority(0); !set) return set;
@@ -274,13 +287,14 @@ Status Daemon::start_watching() {
   states.reserve(cpus_.probe.size());
   for (const unsigned cpu : cpus_.probe) states.push_back({cpu, &tracer_->state(cpu)});
   if (Status begun = begin_watching(states); !begun) return begun;
-  watch_place_.emplace(WatchPlace{watch_sessions_, tracer_->groups(), settings_.probe_cpus, &run_.unsupported});
+  watch_place_.emplace(
+      WatchPlace{watch_sessions_, tracer_->groups(), settings_.probe_cpus, &run_.unsupported, &sources_});
   log_.info("watching the tasks of CPUs {} from CPUs {}", settings_.probe_cpus, settings_.housekeeping_cpus);
   return success();
 }
 
 Status Daemon::start_probes() {
-  if (watches_tasks()) return start_watching();
+  if (!has_loops()) return start_watching();
   const Config& config = options_.config;
   if (config.policy == Policy::fifo) warn_of_throttling(log_);
   if (Status planned = plan_phases(); !planned) return planned;
@@ -292,7 +306,8 @@ Status Daemon::start_probes() {
     options.storing_limit_ticks = clock_.to_ticks(std::max(config.threshold_ns, kStoringLimitNs));
     if (config.quantum_ns != 0) options.quantum_ticks = clock_.to_ticks(config.quantum_ns);
     options.work = config.work;
-    if (rests()) {
+    options.steps_aside = steps_aside();
+    if (config.duty_percent < 100) {
       options.run_ticks = clock_.to_ticks(kDutyPeriodNs * config.duty_percent / 100);
       options.rest_ns = kDutyPeriodNs * (100 - config.duty_percent) / 100;
     }
@@ -309,10 +324,12 @@ Status Daemon::start_probes() {
   if (Status set = set_priority(0); !set) return set;
   if (Status fit = wait_for_phases(); !fit) return fit;
   start_pipeline();
+  if (Status aside = start_aside(); !aside) return aside;
   for (auto& probe : probes_) {
     if (Status begun = probe->begin(); !begun) return begun;
   }
-  log_.info("measuring CPUs {} from CPUs {}", settings_.probe_cpus, settings_.housekeeping_cpus);
+  log_.info("measuring CPUs {} from CPUs {}{}", settings_.probe_cpus, settings_.housekeeping_cpus,
+            steps_aside() ? ", and watching the tasks that come there" : "");
   return success();
 }
 
@@ -373,6 +390,7 @@ void Daemon::describe() {
   settings_.pid = static_cast<std::uint64_t>(getpid());
   settings_.probe_cpus = format_cpu_list(cpus_.probe);
   settings_.housekeeping_cpus = format_cpu_list(cpus_.housekeeping);
+  settings_.mode = !has_loops() ? "watch" : steps_aside() ? "auto" : "probe";
   settings_.policy = options_.config.policy == Policy::fifo ? "fifo" : "other";
   settings_.duty_percent = options_.config.duty_percent;
   settings_.threshold_ns = options_.config.threshold_ns;

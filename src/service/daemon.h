@@ -15,6 +15,7 @@
 #include "pipeline/report_builder.h"
 #include "recording/recorder.h"
 #include "recording/recording_file.h"
+#include "service/drain_pace.h"
 #include "service/http_server.h"
 #include "service/log.h"
 #include "service/options.h"
@@ -22,6 +23,7 @@
 #include "service/phase_plan.h"
 #include "service/phase_runs.h"
 #include "service/reload_exchange.h"
+#include "service/stepping_aside.h"
 #include "service/ticker.h"
 #include "service/unix_socket.h"
 #include "service/watch_stream.h"
@@ -56,16 +58,20 @@ class Daemon {
   Status drop_privileges();
   Status start_probes();
   Status start_watching();
-  [[nodiscard]] bool watches_tasks() const { return options_.config.mode == Mode::watch; }
+  Status start_aside();
+  [[nodiscard]] bool has_loops() const { return options_.config.mode != Mode::watch; }
+  [[nodiscard]] bool watches_tasks() const { return options_.config.mode != Mode::probe; }
   Status plan_phases();
   Status wait_for_phases();
   void start_pipeline();
   Status start_server();
+  Status choose_pace(Ticker& ticker);
   ReloadOutcome reload(Ticker& ticker);
   ReloadOutcome read_configuration();
   void tell_of_absence();
   void stay_on_housekeeping();
-  [[nodiscard]] bool rests() const { return options_.config.duty_percent < 100; }
+  [[nodiscard]] bool rests() const { return options_.config.duty_percent < 100 || steps_aside(); }
+  [[nodiscard]] bool steps_aside() const { return options_.config.mode == Mode::turns; }
   [[nodiscard]] std::string measuring() const;
   void describe();
 
@@ -94,6 +100,9 @@ class Daemon {
   ReloadExchange reloads_;
   PhaseExchange phases_;
   std::unique_ptr<PhaseRuns> phase_runs_;
+  std::unique_ptr<SteppingAside> aside_;
+  DrainPace pace_;
+  std::uint64_t ticks_every_ns_ = 0;
   WatchSessions watch_sessions_;
   std::optional<WatchPlace> watch_place_;
   std::unique_ptr<HttpServer> server_;

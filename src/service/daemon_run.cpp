@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/cpu_set.h"
 #include "base/monotonic.h"
@@ -21,7 +22,7 @@ constexpr std::uint64_t kLastTakeNs = 2'000'000'000;
 
 Status Daemon::run() {
   TickerOptions options;
-  options.interval_ns = options_.config.drain_interval_ns;
+  options.interval_ns = ticks_every_ns_ = options_.config.drain_interval_ns;
   options.duration_ns = options_.duration_ns;
   options.asked_descriptor = pipeline_->snapshots().asked_descriptor();
   // Without a file there is nothing to read again: then the terminal it was started on is gone.
@@ -38,6 +39,8 @@ Status Daemon::run() {
     if (reloads_.wanted()) reloads_.answer(reload(ticker.value()));
     pipeline_->drain();
     if (pipeline_->tasks() != nullptr) watch_sessions_.step(*pipeline_->tasks(), monotonic_ns());
+    if (Status chosen = choose_pace(ticker.value()); !chosen) return chosen.error();
+    if (aside_ != nullptr) aside_->step(*pipeline_->tasks(), monotonic_ns());
     phase_runs_->step();
     recorder_->after_drain(*pipeline_);
     server_->wake();  // one atomic load unless somebody follows detours
@@ -49,6 +52,15 @@ Status Daemon::run() {
   reloads_.close();
   phases_.close();
   return success();
+}
+
+// Where loops measure, the daemon has CPUs of its own.
+Status Daemon::choose_pace(Ticker& ticker) {
+  if (has_loops()) return success();
+  const unsigned factor = pace_.next(pipeline_->take_fullness());
+  const std::uint64_t interval_ns = options_.config.drain_interval_ns * (watch_sessions_.wanted() ? 1 : factor);
+  if (std::exchange(ticks_every_ns_, interval_ns) == interval_ns) return success();
+  return ticker.set_interval(interval_ns);
 }
 
 // A loop that is not on its CPU comes back by itself: until then, nobody sees that CPU.
@@ -90,7 +102,7 @@ std::string Daemon::measuring() const {
   for (std::size_t i = 0; i < probes_.size(); ++i) {
     if (away_[i]) absent += fmt::format("{}{}", absent.empty() ? ", but not " : ",", probes_[i]->cpu());
   }
-  return fmt::format("{} CPUs {}{} from CPUs {}", watches_tasks() ? "Watching the tasks of" : "Measuring",
+  return fmt::format("{} CPUs {}{} from CPUs {}", has_loops() ? "Measuring" : "Watching the tasks of",
                      settings_.probe_cpus, absent, settings_.housekeeping_cpus);
 }
 
@@ -101,7 +113,8 @@ ReloadOutcome Daemon::reload(Ticker& ticker) {
   if (outcome) {
     const Config& config = options_.config;
     log_.set_level(config.log_level);
-    if (Status set = ticker.set_interval(config.drain_interval_ns); !set) log_.error("{}", set.error().line());
+    ticks_every_ns_ = config.drain_interval_ns;
+    if (Status set = ticker.set_interval(ticks_every_ns_); !set) log_.error("{}", set.error().line());
     pipeline_->set_drain_interval(config.drain_interval_ns);
     log_.info("reloaded {}", options_.config_file);
     if (!outcome.value().empty()) {

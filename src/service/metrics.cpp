@@ -77,12 +77,14 @@ void add_for_cpus(Families& families, const Snapshot& snapshot, const char* name
 
 void add_cpus(Families& families, const Snapshot& snapshot) {
   add_for_cpus(families, snapshot, "noised_detours_total",
-               "Gaps in the measuring loop that were longer than its threshold.",
+               "Gaps in the measuring loop that were longer than its threshold; losses of watched tasks.",
                [](const CpuSnapshot& cpu) { return static_cast<double>(cpu.statistics.totals().detours); });
   add_for_cpus(families, snapshot, "noised_incomplete_detours_total",
                "Detours of which something was lost or cannot be known.",
                [](const CpuSnapshot& cpu) { return static_cast<double>(cpu.statistics.totals().incomplete_detours); });
-  add_for_cpus(families, snapshot, "noised_observed_seconds_total", "Time in which the measuring loop watched its CPU.",
+  add_for_cpus(families, snapshot, "noised_observed_seconds_total",
+               "Time in which the measuring loop watched its CPU; in mode watch, the runnable time of all tasks there; "
+               "in mode auto, both.",
                [](const CpuSnapshot& cpu) { return seconds(cpu.observed_ns); });
   add_for_cpus(families, snapshot, "noised_blind_seconds_total",
                "Time in which the measuring loop was stopped or moved, and nobody watched its CPU.",

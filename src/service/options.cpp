@@ -29,7 +29,9 @@ struct Override {
 };
 constexpr std::array kOverrides = {
     Override{"--cpus", "probe", "cpus", "LIST", "CPUs to watch: a list such as 1-3,5, or isolated, nohz_full or all"},
-    Override{"--mode", "probe", "mode", "probe|watch", "a loop on each CPU, or what the tasks there suffer"},
+    Override{"--mode", "probe", "mode", "probe|watch|auto",
+             "a loop on each CPU, or what the tasks there suffer, or by turns"},
+    Override{"--quiet-time", "probe", "quiet_time", "TIME", "mode auto: without a task, until a loop comes back"},
     Override{"--threshold", "probe", "threshold", "TIME", "a longer gap is a detour, such as 200ns"},
     Override{"--policy", "probe", "policy", "other|fifo", "scheduling policy of the measuring threads"},
     Override{"--priority", "probe", "priority", "N", "their priority with fifo, 1 to 99"},
@@ -140,8 +142,9 @@ Status apply_run(const Written& written, Options& options) {
     if (!options.duration_ns) {
       return usage_error("--record: needs --duration", "or record a running daemon with noisectl record");
     }
-    if (options.config.mode == Mode::watch) {
-      return usage_error("--record: only what loops see can be recorded", "leave out mode watch");
+    if (options.config.mode == Mode::turns) {
+      return usage_error("--record: a recording is of loops or of watched tasks, and in mode auto they take turns",
+                         "choose mode probe or watch");
     }
     options.record = *written.record;
   }

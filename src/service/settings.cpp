@@ -49,11 +49,21 @@ Status set_policy(Config& config, const std::string& value) {
 }
 
 Status set_mode(Config& config, const std::string& value) {
-  if (value != "probe" && value != "watch") {
+  if (value != "probe" && value != "watch" && value != "auto") {
     return usage_error("unknown mode " + in_quotes(value),
-                       "write probe (a loop on each CPU) or watch (what the tasks there suffer)");
+                       "write probe (a loop on each CPU), watch (what the tasks there suffer) or auto (by turns)");
   }
-  config.mode = value == "watch" ? Mode::watch : Mode::probe;
+  config.mode = value == "watch" ? Mode::watch : value == "auto" ? Mode::turns : Mode::probe;
+  return success();
+}
+
+Status set_quiet_time(Config& config, const std::string& value) {
+  const auto time = parse_time(value);
+  if (!time) return time.error();
+  if (time.value() < kMillisecond || time.value() > 3'600'000 * kMillisecond) {
+    return usage_error("quiet_time " + in_quotes(value) + " is not between 1ms and 1h", "write such as 1s");
+  }
+  config.quiet_ns = time.value();
   return success();
 }
 
@@ -126,7 +136,7 @@ Status set_footprint(Config& config, const std::string& value) {
 Status set_buffer_size(Config& config, const std::string& value) {
   const auto size = parse_size(value);
   if (!size) return size.error();
-  // The kernel takes only powers of two. 64 KiB hold about 1600 records; BPF rings end at 2 GiB, where none is useful.
+  // The kernel takes only powers of two. 64 KiB hold about 2000 records; BPF rings end at 2 GiB, where none is useful.
   if (!std::has_single_bit(size.value()) || size.value() < 64 * kKibibyte ||
       size.value() > kKibibyte * kKibibyte * kKibibyte) {
     return usage_error("buffer_size " + in_quotes(value) + " is not a power of two between 64KiB and 1GiB",
@@ -199,6 +209,7 @@ Status set_log_level(Config& config, const std::string& value) {
 constexpr std::array kSettings = {
     Setting{"probe", "cpus", false, set_cpus},
     Setting{"probe", "mode", false, set_mode},
+    Setting{"probe", "quiet_time", false, set_quiet_time},
     Setting{"probe", "threshold", false, set_threshold},
     Setting{"probe", "policy", false, set_policy},
     Setting{"probe", "priority", true, set_priority},

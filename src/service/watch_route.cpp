@@ -31,6 +31,10 @@ Result<WatchWish> wish_of(const HttpRequest& request) {
   if (Status read = read_ns(request, "interval_ns", kLeastIntervalNs, interval_ns); !read) return read.error();
   if (interval_ns) wish.interval_ns = *interval_ns;
   if (Status read = read_ns(request, "duration_ns", 1, wish.duration_ns); !read) return read.error();
+  if (const auto each = request.query("losses")) {
+    if (*each != "each") return failure("losses: 'each' expected, not '" + *each + "'");
+    wish.each_loss = true;
+  }
   const auto made = make_selection(request.query("pids"), request.query("comm"), request.query("cgroup"));
   if (!made) return made.error();
   auto settled = TaskSelector().settle(made.value());
@@ -44,7 +48,7 @@ Result<WatchWish> wish_of(const HttpRequest& request) {
 StreamReply open_watch(const WatchPlace& place, const HttpRequest& request) {
   auto wish = wish_of(request);
   if (!wish) return http_error(400, wish.error().line());
-  const auto group = place.sessions.open(wish.value().selection.by == SelectBy::all);
+  const auto group = place.sessions.open(wish.value().selection.by == SelectBy::all, wish.value().each_loss);
   if (!group) return http_error(423, "too many watch at the same time: wait until one of them has ended");
   return std::make_unique<WatchStream>(place, std::move(wish).value(), *group);
 }

@@ -11,7 +11,8 @@
 namespace noised {
 
 /// Opens a stream for the tasks that the query chooses (pids, comm or cgroup; none: all), with a report every
-/// interval_ns, for duration_ns or until they have ended; refuses what makes no sense.
+/// interval_ns, for duration_ns or until they have ended; with losses=each, also lines of their single losses. Refuses
+/// what makes no sense.
 StreamReply open_watch(const WatchPlace& place, const HttpRequest& request);
 
 }  // namespace noised

@@ -4,12 +4,18 @@
 
 namespace noised {
 
-std::optional<std::size_t> WatchSessions::open(bool any) {
+std::optional<std::size_t> WatchSessions::open(bool any, bool each_loss) {
   const std::lock_guard lock(mutex_);
   for (std::size_t step = 0; step < TaskPipeline::kGroups - 1; ++step) {
     const std::size_t group = 1 + (last_ + step) % (TaskPipeline::kGroups - 1);
     if (sessions_[group].state != State::free) continue;
-    sessions_[group] = Session{State::opening, any, false, std::nullopt};
+    sessions_[group] = Session{.state = State::opening,
+                               .any = any,
+                               .each_loss = each_loss,
+                               .asked = false,
+                               .news = false,
+                               .report = std::nullopt,
+                               .losses = {}};
     last_ = group;
     wanted_.store(true, std::memory_order_release);
     return group;
@@ -33,6 +39,16 @@ std::optional<WatchReport> WatchSessions::take(std::size_t group) {
   return std::exchange(sessions_[group].report, std::nullopt);
 }
 
+bool WatchSessions::take_losses(std::size_t group, LossBatch& batch) {
+  const std::lock_guard lock(mutex_);
+  Session& session = sessions_[group];
+  if (!session.news) return false;
+  session.news = false;
+  batch.log.clear();
+  std::swap(batch, session.losses);
+  return true;
+}
+
 void WatchSessions::close(std::size_t group) {
   const std::lock_guard lock(mutex_);
   sessions_[group].state = State::closing;
@@ -42,12 +58,17 @@ void WatchSessions::close(std::size_t group) {
 void WatchSessions::step(std::size_t group, TaskPipeline& pipeline, std::uint64_t now_ns) {
   Session& session = sessions_[group];
   if (session.state == State::opening) {
-    pipeline.begin_account(group, session.any, now_ns);
+    pipeline.begin_account(group, session.any, session.each_loss, now_ns);
     session.state = State::open;
   }
   if (session.state == State::closing) {
     pipeline.end_account(group);
     session = Session{};
+  }
+  if (session.state == State::open && session.each_loss) {
+    pipeline.take_losses(group, session.losses);
+    session.news = true;
+    wanted_.store(true, std::memory_order_release);  // with the next drain again
   }
   if (session.state != State::open || !session.asked) return;
   pipeline.report(group, now_ns, session.report.emplace());

@@ -19,16 +19,21 @@ namespace noised {
 class WatchSessions {
  public:
   /// HTTP thread: a new session, of every task or of those put into its group; nothing if there are too many.
-  std::optional<std::size_t> open(bool any);
+  /// `each_loss`: what they lose is to be told one by one, too.
+  std::optional<std::size_t> open(bool any, bool each_loss);
   /// HTTP thread: true once what happens is counted.
   [[nodiscard]] bool is_open(std::size_t group);
   /// HTTP thread: wants a report of everything up to a drain that begins after this.
   void ask(std::size_t group);
   /// HTTP thread: the report asked for, once it is there.
   std::optional<WatchReport> take(std::size_t group);
+  /// HTTP thread: the losses since the last time, if something is new.
+  bool take_losses(std::size_t group, LossBatch& batch);
   /// HTTP thread: ends the session. No task may be in its group any more.
   void close(std::size_t group);
 
+  /// Main thread: something is asked that the next drain answers, or somebody takes each loss. One atomic load.
+  [[nodiscard]] bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
   /// Main thread, after a drain: does what is asked. One atomic load unless something is.
   void step(TaskPipeline& pipeline, std::uint64_t now_ns);
 
@@ -37,8 +42,11 @@ class WatchSessions {
   struct Session {
     State state = State::free;
     bool any = false;
+    bool each_loss = false;
     bool asked = false;
+    bool news = false;  // in `losses`
     std::optional<WatchReport> report;
+    LossBatch losses;
   };
   void step(std::size_t group, TaskPipeline& pipeline, std::uint64_t now_ns);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/monotonic.h"
+#include "views/losses.h"
 #include "views/watch.h"
 
 namespace noised {
@@ -14,6 +15,8 @@ namespace {
 // Children and threads are chosen by the kernel's program as they are born; who gets a name, or comes into a cgroup,
 // later, is found by looking again. What a look costs: task_selection.h.
 constexpr std::uint64_t kLookIntervalNs = 1'000'000'000;
+// The last report comes after the last loss, unless a CPU's state stays unknown for so long.
+constexpr std::uint64_t kSettlePatienceNs = 1'000'000'000;
 
 }  // namespace
 
@@ -53,13 +56,51 @@ bool WatchStream::is_over(std::uint64_t now_ns) const {
   return wish_.selection.by == SelectBy::pids && selector_.ended(wish_.selection);
 }
 
+bool WatchStream::may_tell(std::uint64_t now_ns) const {
+  return !last_ || !wish_.each_loss || settled_ns_ >= told_ns_ || now_ns - told_ns_ > kSettlePatienceNs;
+}
+
+void WatchStream::put_losses() {
+  if (!wish_.each_loss || since_ns_ == 0 || !place_.sessions.take_losses(group_, batch_)) return;
+  settled_ns_ = batch_.settled_ns;
+  LossesView view;
+  view.since_ns = since_ns_;
+  view.settled_ns = batch_.settled_ns;
+  view.running = batch_.running;
+  view.dropped = batch_.log.dropped();
+  const auto mention = [&](std::uint32_t pid) {
+    if (mentioned_.size() <= pid) mentioned_.resize(std::size_t{pid} + 1);
+    if (!mentioned_[pid]) view.watched.push_back(pid);
+    mentioned_[pid] = true;
+  };
+  for (const std::uint32_t pid : batch_.log.ran()) mention(pid);
+  for (const auto& [pid, start_ns] : batch_.running) mention(pid);
+  view.losses.reserve(batch_.log.entries().size());
+  for (const LossLog::Entry& entry : batch_.log.entries()) {
+    LossView& loss = view.losses.emplace_back(LossView{.pid = entry.pid,
+                                                       .start_ns = entry.start_ns,
+                                                       .duration_ns = entry.duration_ns,
+                                                       .incomplete = entry.incomplete,
+                                                       .parts = {}});
+    for (const LossLog::Part& part : batch_.log.parts_of(entry)) {
+      loss.parts.emplace_back(part.source, part.ns);
+      if (named_.size() <= part.source) named_.resize(part.source + 1);
+      if (named_[part.source]) continue;
+      named_[part.source] = true;
+      const Source& source = place_.sources->at(part.source);
+      view.sources.push_back(
+          {part.source, std::string(to_string(source.category)), std::string(to_string(source.kind)), source.name});
+    }
+  }
+  pending_ += views::to_json(view) + '\n';
+}
+
 void WatchStream::put_line(WatchReport report) {
   report.selection = describe(wish_.selection);
   report.cpus = place_.cpus;
   report.unsupported = *place_.unsupported;
   report.final = last_;
-  pending_ = views::to_json(report) + '\n';
-  at_ = 0;
+  pending_ += views::to_json(report) + '\n';
   asked_ = false;
   ended_ = last_;
 }
@@ -70,8 +111,10 @@ void WatchStream::step(std::uint64_t now_ns) {
     begun_ = true;
     began_ns_ = now_ns;
     choose_tasks(now_ns);
+    since_ns_ = monotonic_ns();
   } else if (asked_) {
-    if (auto report = place_.sessions.take(group_)) put_line(std::move(*report));
+    if (auto report = place_.sessions.take(group_)) report_ = std::move(report);
+    if (report_ && may_tell(now_ns)) put_line(*std::exchange(report_, std::nullopt));
     return;
   } else {
     choose_tasks(now_ns);
@@ -86,6 +129,9 @@ void WatchStream::step(std::uint64_t now_ns) {
 std::size_t WatchStream::read(char* buffer, std::size_t capacity) {
   if (at_ == pending_.size()) {
     if (ended_) return kEnd;
+    pending_.clear();
+    at_ = 0;
+    put_losses();
     step(monotonic_ns());
   }
   const std::size_t length = std::min(capacity, pending_.size() - at_);

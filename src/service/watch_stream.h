@@ -20,12 +20,14 @@ struct WatchPlace {
   std::span<volatile std::uint8_t> groups;      ///< by pid (tracer.h)
   std::string cpus;                             ///< a CPU list, for the report
   const std::vector<std::string>* unsupported;  ///< likewise
+  const SourceTable* sources;                   ///< of losses
 };
 
 struct WatchWish {
   Selection selection;  ///< settled
   std::uint64_t interval_ns = 1'000'000'000;
   std::optional<std::uint64_t> duration_ns;
+  bool each_loss = false;
 };
 
 /// Watches as long as it lives, or until the tasks have ended or the time is over. HTTP thread.
@@ -42,7 +44,9 @@ class WatchStream : public StreamSource {
   void step(std::uint64_t now_ns);
   [[nodiscard]] bool is_over(std::uint64_t now_ns) const;
   void choose_tasks(std::uint64_t now_ns);
+  [[nodiscard]] bool may_tell(std::uint64_t now_ns) const;
   void put_line(WatchReport report);
+  void put_losses();
 
   WatchPlace place_;
   WatchWish wish_;
@@ -55,6 +59,12 @@ class WatchStream : public StreamSource {
   std::uint64_t began_ns_ = 0;
   std::uint64_t told_ns_ = 0;
   std::uint64_t chosen_ns_ = 0;
+  std::uint64_t since_ns_ = 0;    // from then on, the losses of those who were chosen first are told
+  std::uint64_t settled_ns_ = 0;  // they were told up to then
+  LossBatch batch_;
+  std::vector<bool> named_;      // sources that the client knows
+  std::vector<bool> mentioned_;  // tasks, by pid, likewise
+  std::optional<WatchReport> report_;
   std::string pending_;
   std::size_t at_ = 0;
 };

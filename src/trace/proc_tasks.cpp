@@ -65,15 +65,16 @@ std::optional<TaskStat> parse_task_stat(std::string_view text) {
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return std::nullopt;
   std::string_view before = text.substr(0, open);
   std::string_view after = text.substr(close + 1);
-  std::array<std::string_view, 23> fields;  // numbered as in proc_pid_stat(5)
+  std::array<std::string_view, 40> fields;  // numbered as in proc_pid_stat(5)
   for (std::size_t field = 3; field < fields.size(); ++field) fields.at(field) = take_word(after);
   const auto pid = to_number<std::uint32_t>(take_word(before));
   const auto parent = to_number<std::uint32_t>(fields[4]);
   const auto flags = to_number<std::uint32_t>(fields[9]);
   const auto start = to_number<std::uint64_t>(fields[22]);
-  if (!pid || *pid == 0 || fields[3].size() != 1 || !parent || !flags || !start) return std::nullopt;
-  return TaskStat{*pid,  std::string(text.substr(open + 1, close - open - 1)), fields[3].front(), *parent, *flags,
-                  *start};
+  const auto cpu = to_number<unsigned>(fields[39]);
+  if (!pid || *pid == 0 || fields[3].size() != 1 || !parent || !flags || !start || !cpu) return std::nullopt;
+  return TaskStat{
+      *pid, std::string(text.substr(open + 1, close - open - 1)), fields[3].front(), *parent, *flags, *start, *cpu};
 }
 
 std::string comm_of(const TaskStat& task) {

@@ -21,6 +21,7 @@ struct TaskStat {
   std::uint32_t parent = 0;  ///< the process that it is a child of; 0 of the first process and the kernel's first
   std::uint32_t flags = 0;   ///< the kernel's PF_*
   std::uint64_t start = 0;   ///< in ticks since boot
+  unsigned cpu = 0;          ///< where it ran last
 
   /// Ended, and its parent may not know yet.
   [[nodiscard]] bool ended() const { return state == 'Z' || state == 'X' || state == 'x'; }

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array kFaultHalves = {"leave", "enter"};  // exits first: see attach()
 
 std::string describe(const Probe& probe) {
-  if (probe.role == Role::origin || probe.role == Role::task) {
+  if (probe.role == Role::origin || probe.role == Role::task || probe.role == Role::arrival) {
     return fmt::format("{} of a {}", probe.source, to_string(probe.kind));
   }
   return fmt::format("{}{}{}", to_string(probe.kind), probe.source.empty() ? "" : " ", probe.source);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ring buffers through libbpf.
+// Memory of an array map, or ring buffers through libbpf.
 #include "trace/rings.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <cassert>
 #include <cerrno>
@@ -22,6 +23,24 @@ Rings::Rings() = default;
 Rings::~Rings() = default;
 
 void Rings::Free::operator()(ring_buffer* buffer) const { ring_buffer__free(buffer); }
+void Rings::Unmap::operator()(void* memory) const { (void)munmap(memory, bytes); }
+
+Status Rings::map(int segments, const std::vector<RingOf>& cpus, std::uint32_t segments_per_ring) {
+  const std::size_t bytes = cpus.size() * segments_per_ring * MappedRing::kStride;
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, segments, 0);
+  if (memory == MAP_FAILED) {
+    return failure(fmt::format("mmap: {} bytes, the rings of {} CPUs: {}", bytes, cpus.size(), libbpf_text(errno)),
+                   "choose a smaller trace.buffer_size");
+  }
+  memory_ = std::unique_ptr<void, Unmap>(memory, Unmap{bytes});
+  auto* first = static_cast<std::byte*>(memory);
+  for (std::size_t place = 0; place < cpus.size(); ++place) {
+    cpus[place].state->ring = static_cast<noised_u16>(place);
+    mapped_.emplace_back(*cpus[place].state, first + place * segments_per_ring * MappedRing::kStride,
+                         segments_per_ring);
+  }
+  return success();
+}
 
 int Rings::on_record(void* context, void* data, std::size_t size) {
   auto& reader = *static_cast<Reader*>(context);
@@ -52,14 +71,15 @@ Status Rings::add(int outer_map, unsigned cpu, std::uint64_t bytes) {
   return success();
 }
 
-Status Rings::create(int outer_map, const std::vector<unsigned>& cpus, std::uint64_t bytes) {
-  for (const unsigned cpu : cpus) {
-    if (Status added = add(outer_map, cpu, bytes); !added) return added;
+Status Rings::create(int outer_map, const std::vector<RingOf>& cpus, std::uint64_t bytes) {
+  for (const RingOf& each : cpus) {
+    if (Status added = add(outer_map, each.cpu, bytes); !added) return added;
   }
   return success();
 }
 
 std::size_t Rings::drain(std::size_t index, std::size_t limit, const RecordSink& sink) {
+  if (!mapped_.empty()) return mapped_[index].drain(limit, sink);
   assert(index < readers_.size() && limit > 0);
   Reader& reader = *readers_[index];
   reader = Reader{&sink, limit};
@@ -82,6 +102,7 @@ Status Rings::open_origins(int map) {
 bool Rings::drain_origins(const OriginSink& sink) {
   ring* const origins = ring_buffer__ring(origins_.get(), 0);
   const unsigned long end = ring__producer_pos(origins);
+  const unsigned long begin = ring__consumer_pos(origins);
   origin_sink_ = &sink;
   // A record that was begun and not finished holds up all after it: for 100 ns, or as long as a host stops its CPU.
   bool complete = false;
@@ -90,6 +111,7 @@ bool Rings::drain_origins(const OriginSink& sink) {
     complete = static_cast<long>(ring__consumer_pos(origins) - end) >= 0;
   }
   origin_sink_ = nullptr;
+  origin_bytes_ = ring__consumer_pos(origins) - begin;
   return complete;
 }
 

@@ -39,6 +39,7 @@ constexpr std::array kProbes = {
     Probe{Kind::vector, "sender to several CPUs", "ipi_send_cpumask", "", false, Role::origin},
     Probe{Kind::csd, "sender", "csd_queue_cpu", "", false, Role::origin},
     Probe{Kind::task, "children", "sched_process_fork", "", false, Role::task},
+    Probe{Kind::task, "arrival", "sched_wakeup", "", false, Role::arrival},
 };
 
 }  // namespace
@@ -47,6 +48,7 @@ std::span<const Probe> known_probes() { return kProbes; }
 
 bool is_wanted(Role role, const Watching& watching) {
   if (role == Role::instant) return watching.loops;
+  if (role == Role::arrival) return watching.loops && watching.tasks;
   return role != Role::task || watching.tasks;
 }
 

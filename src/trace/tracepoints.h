@@ -18,6 +18,7 @@ enum class Role : std::uint8_t {
   instant,   ///< the same without a duration; only where a loop measures
   origin,    ///< of what another CPU does to a watched one
   task,      ///< of a task; only where tasks are watched
+  arrival,   ///< of a task for which a loop steps aside; only where both are watched
 };
 
 /// Whether a probe of this role is wanted.

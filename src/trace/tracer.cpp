@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "noised.skel.h"
+#include "trace/atomic_claim.h"
 #include "trace/kernel_btf.h"
 #include "trace/libbpf_error.h"
 #include "trace/programs.h"
@@ -20,6 +21,9 @@ namespace {
 
 // 14,000 origins in a drain of 25 ms: half a million wakeups and interrupts a second for the watched CPUs together.
 constexpr noised_u32 kOriginBytes = 1U << 20U;
+// One a CPU between two times that a loop comes back, on 2,000 CPUs.
+constexpr noised_u32 kArrivalBytes = 1U << 16U;
+constexpr noised_u32 kPage = 4096;
 
 struct DestroySkeleton {
   void operator()(noised_bpf* skeleton) const { noised_bpf__destroy(skeleton); }
@@ -40,17 +44,38 @@ struct Tracer::Implementation {
   std::unique_ptr<noised_bpf, DestroySkeleton> skeleton;
   std::optional<Programs> programs;
   Rings rings;
+  Arrivals arrivals;
   std::size_t possible_cpus = 0;
   noised_u32 group_count = 0;
+  std::uint64_t ring_bytes = 0;
+  double fullness = 0;  // Tracer::take_fullness()
+  bool maps_rings = false;
+  bool steps_aside = false;
+
+  void note_fullness(std::uint64_t taken, std::uint64_t room) {
+    fullness = std::max(fullness, static_cast<double>(taken) / static_cast<double>(room));
+  }
 
   // What the programs know before they run: sizes, and which CPUs are watched.
   Status configure(const TracerOptions& options) {
     possible_cpus = options.possible_cpus;
+    ring_bytes = options.buffer_bytes;
     const auto cpus = static_cast<noised_u32>(possible_cpus);
     skeleton->rodata->cpu_count = cpus;
     for (const unsigned cpu : options.cpus) skeleton->rodata->watched_mask[cpu / 64] |= 1ULL << (cpu % 64);
-    bpf_map__set_max_entries(skeleton->maps.rings, cpus);
+    maps_rings = kernel_has_atomic_claim();
+    if (!maps_rings) take_out_atomic_claims(skeleton->obj);
+    const noised_u32 segments = static_cast<noised_u32>(options.buffer_bytes / NOISED_SEGMENT_BYTES);
+    skeleton->rodata->segments_per_ring = maps_rings ? segments : 0;
+    if (maps_rings) {
+      bpf_map__set_max_entries(skeleton->maps.segments, segments * static_cast<noised_u32>(options.cpus.size()));
+    } else {
+      bpf_map__set_max_entries(skeleton->maps.rings, cpus);
+    }
     bpf_map__set_max_entries(skeleton->maps.origins, kOriginBytes);
+    steps_aside = options.watching.loops && options.watching.tasks;
+    skeleton->rodata->steps_aside = steps_aside;
+    bpf_map__set_max_entries(skeleton->maps.arrivals, steps_aside ? kArrivalBytes : kPage);
     const auto bytes = static_cast<noised_u32>(possible_cpus * sizeof(noised_cpu));
     if (const int code = bpf_map__set_value_size(skeleton->maps.bss_cpus, bytes); code != 0) {
       return failure(fmt::format("sizing the BPF state for {} CPUs: {}", possible_cpus, libbpf_text(code)));
@@ -62,6 +87,19 @@ struct Tracer::Implementation {
       return failure(fmt::format("sizing the groups of tasks: {}", libbpf_text(code)));
     }
     return success();
+  }
+
+  Status make_rings(const TracerOptions& options) {
+    std::vector<RingOf> cpus;
+    cpus.reserve(options.cpus.size());
+    for (const unsigned cpu : options.cpus) cpus.push_back({cpu, &skeleton->bss_cpus->cpu_states[cpu]});
+    if (steps_aside) {
+      if (Status open = arrivals.open(bpf_map__fd(skeleton->maps.arrivals)); !open) return open;
+      // Until the loop is there, nobody need step aside for anybody.
+      for (const RingOf& each : cpus) each.state->arrived_ns = 1;  // probe.h: kNotThere
+    }
+    if (maps_rings) return rings.map(bpf_map__fd(skeleton->maps.segments), cpus, skeleton->rodata->segments_per_ring);
+    return rings.create(bpf_map__fd(skeleton->maps.rings), cpus, options.buffer_bytes);
   }
 };
 
@@ -85,9 +123,7 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
   state->programs->choose(btf.value(), options.watching);
   if (const int code = noised_bpf__load(&skeleton); code != 0) return load_error(code);
 
-  if (Status made = state->rings.create(bpf_map__fd(skeleton.maps.rings), options.cpus, options.buffer_bytes); !made) {
-    return made.error();
-  }
+  if (Status made = state->make_rings(options); !made) return made.error();
   if (Status open = state->rings.open_origins(bpf_map__fd(skeleton.maps.origins)); !open) return open.error();
   if (Status attached = state->programs->attach(); !attached) return attached.error();
   auto tracer = std::unique_ptr<Tracer>(new Tracer(std::move(state)));
@@ -97,6 +133,8 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
   return tracer;
 }
 
+Arrivals& Tracer::arrivals() { return implementation_->arrivals; }
+
 noised_cpu& Tracer::state(unsigned cpu) { return implementation_->skeleton->bss_cpus->cpu_states[cpu]; }
 
 std::span<volatile std::uint8_t> Tracer::groups() {
@@ -104,10 +142,18 @@ std::span<volatile std::uint8_t> Tracer::groups() {
 }
 
 std::size_t Tracer::drain(std::size_t index, std::size_t limit, const RecordSink& sink) {
-  return implementation_->rings.drain(index, limit, sink);
+  const std::size_t records = implementation_->rings.drain(index, limit, sink);
+  implementation_->note_fullness(records * sizeof(noised_run_record), implementation_->ring_bytes);
+  return records;
 }
 
-bool Tracer::drain_origins(const OriginSink& sink) { return implementation_->rings.drain_origins(sink); }
+bool Tracer::drain_origins(const OriginSink& sink) {
+  const bool complete = implementation_->rings.drain_origins(sink);
+  implementation_->note_fullness(implementation_->rings.origin_bytes(), kOriginBytes);
+  return complete;
+}
+
+double Tracer::take_fullness() { return std::exchange(implementation_->fullness, 0); }
 
 LostCounters Tracer::lost(unsigned cpu) const {
   const volatile noised_cpu& state = implementation_->skeleton->bss_cpus->cpu_states[cpu];

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/arrivals.h"
 #include "trace/records.h"
 #include "trace/watching.h"
 
@@ -22,7 +23,7 @@ namespace noised {
 struct TracerOptions {
   std::vector<unsigned> cpus;      ///< to watch
   std::size_t possible_cpus = 0;   ///< one more than the highest possible CPU number
-  std::uint64_t buffer_bytes = 0;  ///< of each ring; a power of two, at least a page
+  std::uint64_t buffer_bytes = 0;  ///< of each ring; a power of two, at least NOISED_SEGMENT_BYTES
   Watching watching;               ///< what is to be seen there
   bool verbose = false;            ///< let libbpf and the kernel's verifier speak on standard error
   std::optional<std::string> btf;  ///< BTF of the running kernel from a file: raw_tp programs are used then
@@ -52,12 +53,16 @@ class Tracer {
   /// By pid, the group of each task, which its children inherit; empty unless tasks are watched. Any byte may be
   /// written at any time.
   [[nodiscard]] std::span<volatile std::uint8_t> groups();
+  /// Of tasks for which loops are to step aside; open only where both are watched.
+  [[nodiscard]] Arrivals& arrivals();
   /// Hands every record that is in the ring of options.cpus[index] to the sink, oldest first; at most `limit`.
   /// No system call. Returns how many there were.
   std::size_t drain(std::size_t index, std::size_t limit, const RecordSink& sink);
   /// Hands every origin submitted before this call to the sink; false if some of them are still to come (rings.h). To
   /// be called after drain(): then every origin of every interval drained is there.
   [[nodiscard]] bool drain_origins(const OriginSink& sink);
+  /// Of the fullest ring that was drained since the last call, the share of its room that was taken, at most.
+  [[nodiscard]] double take_fullness();
   /// Read from the mapping, without a system call.
   [[nodiscard]] LostCounters lost(unsigned cpu) const;
   /// Origins refused by their ring since loading, on all CPUs; read from the mapping, a cache line per possible CPU.

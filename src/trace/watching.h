@@ -4,7 +4,7 @@
 
 namespace noised {
 
-/// What loops suffer there, or tasks, or either.
+/// What loops suffer there, or tasks; or both, in turns.
 struct Watching {
   bool loops = true;
   bool tasks = false;

@@ -70,6 +70,26 @@ class Fields {
   std::string* problem_;
 };
 
+/// Adds what `members` names to an object: members(value, field) calls field("name", value.name) for each, in order.
+template <typename Members, typename T>
+void add_members(const Members& members, const T& value, Json& json) {
+  members(value, [&json](const char* key, const auto& member) { json[key] = member; });
+}
+
+/// The same as an object of its own.
+template <typename Members, typename T>
+Json members_json(const Members& members, const T& value) {
+  Json json = Json::object();
+  add_members(members, value, json);
+  return json;
+}
+
+/// Reads what add_members wrote.
+template <typename Members, typename T>
+void read_members(const Fields& fields, const Members& members, T& value) {
+  members(value, [&fields](const char* key, auto& member) { fields.read(key, member); });
+}
+
 /// Parses `text` as the object called `name` and lets `read_fields(const Fields&, T&)` fill a T.
 template <typename T, typename ReadFields>
 Result<T> parse_as(std::string_view text, const std::string& name, ReadFields read_fields) {

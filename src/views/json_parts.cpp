@@ -51,40 +51,57 @@ void read_lost(const Fields& fields, ReportLost& lost) {
   });
 }
 
-Json source_json(const ReportSource& source) {
-  return Json{{"category", source.category}, {"kind", source.kind},         {"name", source.name},
-              {"count", source.count},       {"total_ns", source.total_ns}, {"min_ns", source.min_ns},
-              {"mean_ns", source.mean_ns},   {"max_ns", source.max_ns},     {"stddev_ns", source.stddev_ns},
-              {"share", source.share}};
-}
+namespace {
 
-void read_source(const Fields& fields, ReportSource& source) {
-  fields.read("category", source.category);
-  fields.read("kind", source.kind);
-  fields.read("name", source.name);
-  fields.read("count", source.count);
-  fields.read("total_ns", source.total_ns);
-  fields.read("min_ns", source.min_ns);
-  fields.read("mean_ns", source.mean_ns);
-  fields.read("max_ns", source.max_ns);
-  fields.read("stddev_ns", source.stddev_ns);
-  fields.read("share", source.share);
-}
+constexpr auto kSource = [](auto& source, const auto& field) {
+  field("category", source.category);
+  field("kind", source.kind);
+  field("name", source.name);
+  field("count", source.count);
+  field("total_ns", source.total_ns);
+  field("min_ns", source.min_ns);
+  field("mean_ns", source.mean_ns);
+  field("max_ns", source.max_ns);
+  field("stddev_ns", source.stddev_ns);
+  field("share", source.share);
+};
 
-Json combination_json(const ReportCombination& combination) {
-  return Json{{"sources", combination.sources},    {"count", combination.count},   {"total_ns", combination.total_ns},
-              {"max_ns", combination.max_ns},      {"min_ns", combination.min_ns}, {"mean_ns", combination.mean_ns},
-              {"stddev_ns", combination.stddev_ns}};
-}
+constexpr auto kCombination = [](auto& combination, const auto& field) {
+  field("sources", combination.sources);
+  field("count", combination.count);
+  field("total_ns", combination.total_ns);
+  field("max_ns", combination.max_ns);
+  field("min_ns", combination.min_ns);
+  field("mean_ns", combination.mean_ns);
+  field("stddev_ns", combination.stddev_ns);
+};
+
+}  // namespace
+
+Json source_json(const ReportSource& source) { return members_json(kSource, source); }
+
+void read_source(const Fields& fields, ReportSource& source) { read_members(fields, kSource, source); }
+
+Json combination_json(const ReportCombination& combination) { return members_json(kCombination, combination); }
 
 void read_combination(const Fields& fields, ReportCombination& combination) {
-  fields.read("sources", combination.sources);
-  fields.read("count", combination.count);
-  fields.read("total_ns", combination.total_ns);
-  fields.read("max_ns", combination.max_ns);
-  fields.read("min_ns", combination.min_ns);
-  fields.read("mean_ns", combination.mean_ns);
-  fields.read("stddev_ns", combination.stddev_ns);
+  read_members(fields, kCombination, combination);
+}
+
+Json categories_json(const std::vector<std::pair<std::string, std::uint64_t>>& categories) {
+  Json json = Json::object();
+  for (const auto& [category, ns] : categories) json[category] = ns;
+  return json;
+}
+
+void read_categories(const Fields& fields, std::vector<std::pair<std::string, std::uint64_t>>& categories) {
+  const Json* found = fields.optional("categories");
+  if (found == nullptr) return fields.fail("categories", "missing");
+  if (!found->is_object()) return fields.fail("categories", "not an object");
+  for (const auto& [category, ns] : found->items()) {
+    if (!ns.is_number_unsigned()) return fields.fail("categories." + category, "not an unsigned integer");
+    categories.emplace_back(category, ns.get<std::uint64_t>());
+  }
 }
 
 bool anything_lost(const ReportLost& lost) {

@@ -2,7 +2,10 @@
 // Parts that several results share: clock, lost counters, sources, the daemon's state.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <noised/report.h>
 #include <noised/views.h>
@@ -18,6 +21,8 @@ Json lost_json(const ReportLost& lost);
 /// A source, without its CPU: not every result has one.
 Json source_json(const ReportSource& source);
 Json combination_json(const ReportCombination& combination);
+/// "preemption": 98000000, and so on, in this order.
+Json categories_json(const std::vector<std::pair<std::string, std::uint64_t>>& categories);
 
 /// The daemon's state as to_json(StatusView) writes it.
 Json status_json(const StatusView& status);
@@ -30,6 +35,8 @@ void read_lost(const Fields& fields, ReportLost& lost);
 void read_source(const Fields& fields, ReportSource& source);
 /// Reads what combination_json wrote.
 void read_combination(const Fields& fields, ReportCombination& combination);
+/// Reads what categories_json wrote, at "categories".
+void read_categories(const Fields& fields, std::vector<std::pair<std::string, std::uint64_t>>& categories);
 /// Reads what status_json wrote.
 void read_status(const Fields& fields, StatusView& status);
 

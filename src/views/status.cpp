@@ -45,6 +45,39 @@ std::string programs_text(const std::vector<ProgramView>& programs) {
   return table.text();
 }
 
+void read_aside(const Fields& fields, AsideView& aside) {
+  fields.read("cpus", aside.cpus);
+  fields.read("count", aside.count);
+  fields.read("p50_ns", aside.p50_ns);
+  fields.read("p99_ns", aside.p99_ns);
+  fields.read("max_ns", aside.max_ns);
+}
+
+Json aside_json(const AsideView& aside) {
+  return Json{{"cpus", aside.cpus},
+              {"count", aside.count},
+              {"p50_ns", aside.p50_ns},
+              {"p99_ns", aside.p99_ns},
+              {"max_ns", aside.max_ns}};
+}
+
+// Without one there is no threshold, no second clock, and no interval outside of detours.
+bool has_loop(const StatusView& status) { return status.mode != "watch"; }
+
+std::string measured_text(const StatusView& status) {
+  if (!has_loop(status)) return fmt::format("watched       tasks of cpus {}\n", printable(status.probe_cpus));
+  return fmt::format("measured      cpus {}{}, threshold {}, policy {}{}\n", printable(status.probe_cpus),
+                     status.mode == "probe" ? "" : ", mode " + printable(status.mode),
+                     format_duration(status.threshold_ns), printable(status.policy),
+                     status.duty_percent < 100 ? fmt::format(", {}% of the time", status.duty_percent) : "");
+}
+
+std::string aside_text(const AsideView& aside) {
+  return fmt::format("aside         {}; {} times, within {} (p50), {} (p99), {} at most\n",
+                     aside.cpus.empty() ? "no loop" : "cpus " + printable(aside.cpus), aside.count,
+                     format_duration(aside.p50_ns), format_duration(aside.p99_ns), format_duration(aside.max_ns));
+}
+
 }  // namespace
 
 void read_status(const Fields& fields, StatusView& status) {
@@ -56,6 +89,9 @@ void read_status(const Fields& fields, StatusView& status) {
   fields.read("uptime_ns", status.uptime_ns);
   fields.read("probe_cpus", status.probe_cpus);
   fields.read("housekeeping_cpus", status.housekeeping_cpus);
+  if (fields.optional("mode") != nullptr) fields.read("mode", status.mode);  // before there were others: probe
+  if (fields.optional("aside") != nullptr)
+    fields.object("aside", [&](const Fields& inner) { read_aside(inner, status.aside.emplace()); });
   fields.read("policy", status.policy);
   fields.read("duty_percent", status.duty_percent);
   fields.read("threshold_ns", status.threshold_ns);
@@ -71,24 +107,27 @@ void read_status(const Fields& fields, StatusView& status) {
 Json status_json(const StatusView& status) {
   Json programs = Json::array();
   for (const ProgramView& program : status.programs) programs.push_back(program_json(program));
-  return Json{{"schema", kSchema},
-              {"version", status.version},
-              {"host", status.host},
-              {"kernel", status.kernel},
-              {"pid", status.pid},
-              {"uptime_ns", status.uptime_ns},
-              {"probe_cpus", status.probe_cpus},
-              {"housekeeping_cpus", status.housekeeping_cpus},
-              {"policy", status.policy},
-              {"duty_percent", status.duty_percent},
-              {"threshold_ns", status.threshold_ns},
-              {"buffer_bytes", status.buffer_bytes},
-              {"drain_interval_ns", status.drain_interval_ns},
-              {"clock", clock_json(status.clock)},
-              {"lost", lost_json(status.lost)},
-              {"orphan_intervals", status.orphan_intervals},
-              {"programs", std::move(programs)},
-              {"unsupported", status.unsupported}};
+  Json json{{"schema", kSchema},
+            {"version", status.version},
+            {"host", status.host},
+            {"kernel", status.kernel},
+            {"pid", status.pid},
+            {"uptime_ns", status.uptime_ns},
+            {"probe_cpus", status.probe_cpus},
+            {"housekeeping_cpus", status.housekeeping_cpus},
+            {"mode", status.mode},
+            {"policy", status.policy},
+            {"duty_percent", status.duty_percent},
+            {"threshold_ns", status.threshold_ns},
+            {"buffer_bytes", status.buffer_bytes},
+            {"drain_interval_ns", status.drain_interval_ns},
+            {"clock", clock_json(status.clock)},
+            {"lost", lost_json(status.lost)},
+            {"orphan_intervals", status.orphan_intervals},
+            {"programs", std::move(programs)},
+            {"unsupported", status.unsupported}};
+  if (status.aside) json["aside"] = aside_json(*status.aside);
+  return json;
 }
 
 std::string to_json(const StatusView& status) { return dump(status_json(status)); }
@@ -96,21 +135,19 @@ std::string to_json(const StatusView& status) { return dump(status_json(status))
 Result<StatusView> parse_status(std::string_view json) { return parse_as<StatusView>(json, "status", read_status); }
 
 std::string to_text(const StatusView& status) {
-  return fmt::format(
-             "noised {}, process {}, up {}\n"
-             "host          {}, kernel {}\n"
-             "measured      cpus {}, threshold {}, policy {}{}\n"
-             "housekeeping  cpus {}, drained every {}, {} KiB a CPU\n"
-             "time          {}\n"
-             "lost          {}\n"
-             "orphans       {} intervals outside every detour\n\n",
-             printable(status.version), status.pid, format_duration(status.uptime_ns), printable(status.host),
-             printable(status.kernel), printable(status.probe_cpus), format_duration(status.threshold_ns),
-             printable(status.policy),
-             status.duty_percent < 100 ? fmt::format(", {}% of the time", status.duty_percent) : "",
-             printable(status.housekeeping_cpus), format_duration(status.drain_interval_ns), status.buffer_bytes / 1024,
-             clock_text(status.clock), lost_text(status.lost), status.orphan_intervals) +
-         programs_text(status.programs) + "\n" + unsupported_text(status.unsupported);
+  std::string text = fmt::format(
+      "noised {}, process {}, up {}\n"
+      "host          {}, kernel {}\n"
+      "{}{}"
+      "housekeeping  cpus {}, drained every {}, {} KiB a CPU\n",
+      printable(status.version), status.pid, format_duration(status.uptime_ns), printable(status.host),
+      printable(status.kernel), measured_text(status), status.aside ? aside_text(*status.aside) : "",
+      printable(status.housekeeping_cpus), format_duration(status.drain_interval_ns), status.buffer_bytes / 1024);
+  if (has_loop(status)) text += "time          " + clock_text(status.clock) + "\n";
+  text += "lost          " + lost_text(status.lost) + "\n";
+  if (has_loop(status))
+    text += fmt::format("orphans       {} intervals outside every detour\n", status.orphan_intervals);
+  return text + "\n" + programs_text(status.programs) + "\n" + unsupported_text(status.unsupported);
 }
 
 }  // namespace noised::views

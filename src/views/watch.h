@@ -2,8 +2,11 @@
 // What was taken from watched tasks, as JSON and as text: one place for both programs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <noised/result.h>
 #include <noised/watch.h>
@@ -20,6 +23,11 @@ Result<WatchReport> parse_watch(std::string_view json);
 
 /// The watch for people: what was taken and by whom, how long tasks ran and waited, what is not known.
 std::string to_text(const WatchReport& report);
+
+using CategoryTime = std::pair<std::string, std::uint64_t>;
+
+/// Stolen time by the names of categories, falling; 0 where it was counted and not timed.
+std::vector<CategoryTime> category_times(const WatchReport& report);
 
 /// The same so far in one line, without the newline: when, runnable and stolen time, and the worst source.
 std::string summary_line(const WatchReport& report);

@@ -10,10 +10,12 @@
 #include "statistics/saturating.h"
 #include "views/format.h"
 #include "views/json_parts.h"
+#include "views/marked_phases.h"
 #include "views/source_cells.h"
 #include "views/table.h"
 #include "views/views.h"
 #include "views/watch.h"
+#include "views/watch_ranks.h"
 
 namespace noised::views {
 namespace {
@@ -126,27 +128,6 @@ std::string durations(const WatchReport& report) {
   return "\n" + table.text();
 }
 
-using CategoryTime = std::pair<std::string, std::uint64_t>;
-
-// The largest first. What the ledger has in no source must be in it too, or it would not add up.
-std::vector<CategoryTime> category_times(const WatchReport& report) {
-  std::map<std::string, std::uint64_t> times;
-  for (const ReportSource& source : report.sources) {
-    std::uint64_t& ns = times[source.category];
-    ns = saturating_add(ns, source.total_ns);
-  }
-  const std::pair<const char*, std::uint64_t> ledger[] = {{"overhead", report.overhead_ns},
-                                                          {"hypervisor", report.hypervisor_ns},
-                                                          {"hardware", report.hardware_ns},
-                                                          {"unexplained", report.unexplained_ns}};
-  for (const auto& [category, ns] : ledger) {
-    if (ns != 0) times[category] = std::max(times[category], ns);
-  }
-  std::vector<CategoryTime> sorted(times.begin(), times.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  return sorted;
-}
-
 std::string categories(const WatchReport& report) {
   const std::vector<CategoryTime> times = category_times(report);
   if (times.empty()) return "\nnothing was taken from them\n";
@@ -229,9 +210,28 @@ std::string unknown(const WatchReport& report) {
 
 }  // namespace
 
+// What the ledger has in no source must be in it too, or it would not add up.
+std::vector<CategoryTime> category_times(const WatchReport& report) {
+  std::map<std::string, std::uint64_t> times;
+  for (const ReportSource& source : report.sources) {
+    std::uint64_t& ns = times[source.category];
+    ns = saturating_add(ns, source.total_ns);
+  }
+  const std::pair<const char*, std::uint64_t> ledger[] = {{"overhead", report.overhead_ns},
+                                                          {"hypervisor", report.hypervisor_ns},
+                                                          {"hardware", report.hardware_ns},
+                                                          {"unexplained", report.unexplained_ns}};
+  for (const auto& [category, ns] : ledger) {
+    if (ns != 0) times[category] = std::max(times[category], ns);
+  }
+  std::vector<CategoryTime> sorted(times.begin(), times.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
 std::string to_text(const WatchReport& report) {
-  return head(report) + totals(report) + durations(report) + categories(report) + sources(report) + tasks(report) +
-         unknown(report);
+  return head(report) + totals(report) + durations(report) + categories(report) + sources(report) + ranks_text(report) +
+         tasks(report) + marked_text(report) + unknown(report);
 }
 
 std::string summary_line(const WatchReport& report) {

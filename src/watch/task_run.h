@@ -21,7 +21,7 @@ struct TaskCounts {
   std::uint32_t major_faults = 0;
 };
 
-/// One stretch of a task on a CPU, from switch to switch.
+/// One stretch of a task on a CPU, from switch to switch. It takes no time if only its end was seen.
 struct TaskRun {
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
@@ -46,6 +46,28 @@ constexpr const char* to_string(LossKind kind) {
   return kind == LossKind::preempted ? "preempted" : "queued";
 }
 
+/// What is known of a run besides its times, once it is in order with those of the other CPUs.
+struct RunFacts {
+  bool known = false;             ///< the task was seen before, or was born meanwhile: the counts below tell all of it
+  bool migrated = false;          ///< the run before was on another CPU
+  std::uint32_t voluntary = 0;    ///< switches since the run before, the one at the end of this run included
+  std::uint32_t involuntary = 0;  ///< likewise
+  std::uint64_t waited_ns = 0;    ///< before it ran
+  LossKind wait = LossKind::queued;  ///< preempted or queued
+  std::uint32_t unseen_runs = 0;     ///< that the kernel counted since the run before
+  std::uint64_t unseen_wait_ns = 0;  ///< before those and this one, or before this one if its begin was not seen
+  std::uint32_t minor_faults = 0;    ///< since the run before
+  std::uint32_t major_faults = 0;
+};
+
+/// The task that has a CPU now.
+struct CurrentTask {
+  std::uint32_t pid = 0;
+  SourceId name = kNoName;
+  std::uint8_t group = 0;
+  std::uint64_t start_ns = 0;
+};
+
 /// Time that a task lost in one piece.
 struct Loss {
   Detour detour;
@@ -53,6 +75,7 @@ struct Loss {
   SourceId name = 0;
   std::uint8_t group = 0;
   LossKind kind = LossKind::interrupted;
+  std::uint64_t waited_ns = 0;  ///< what the kernel counts of it as a wait; none of it while it had the CPU
 };
 
 }  // namespace noised

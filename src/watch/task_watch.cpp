@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "watch/stretches.h"
-
 namespace noised {
 namespace {
 
@@ -15,6 +13,9 @@ namespace {
 bool last_was_involuntary(const TaskRun& run, const RunFacts& facts) {
   return facts.voluntary + facts.involuntary == 1 ? facts.involuntary == 1 : run.preempted;
 }
+
+// Only its end was seen; what happened before may be another task's.
+bool began_unseen(const TaskRun& run) { return run.start_ns == run.end_ns; }
 
 }  // namespace
 
@@ -25,13 +26,23 @@ void TaskWatch::add(std::size_t cpu, const Interval& interval) {
   if (interval.kind == Kind::task) timeline.close(timeline.open().size());
 }
 
+std::size_t TaskWatch::tell_interruptions(std::size_t cpu, const Stretch& stretch, const Loss& of) {
+  Stretch rest = stretch;
+  rest.from_ns = std::max(stretch.from_ns, told_ns_[cpu]);
+  return divide_interruptions(timelines_[cpu].open(), rest, costs_, scratch_,
+                              [&](const Detour& whole, std::span<const Interval> intervals) {
+                                Loss loss = of;
+                                loss.detour = whole;
+                                told_ns_[cpu] = whole.end_ns;
+                                sink_.lost(cpu, loss, intervals);
+                              });
+}
+
 void TaskWatch::close_open(std::size_t cpu, const TaskRun& run) {
-  Timeline& timeline = timelines_[cpu];
-  divide_interruptions(timeline.open(), UINT64_MAX, scratch_,
-                       [&](const Detour& whole, std::span<const Interval> intervals) {
-                         sink_.lost(cpu, {whole, run.pid, run.name, run.group, LossKind::interrupted}, intervals);
-                       });
-  timeline.close(timeline.open().size());
+  if (!began_unseen(run))
+    tell_interruptions(cpu, {run.start_ns, UINT64_MAX, run.end_ns, run.preempted},
+                       {{}, run.pid, run.name, run.group, LossKind::interrupted, 0});
+  timelines_[cpu].close(timelines_[cpu].open().size());
 }
 
 void TaskWatch::add(std::size_t cpu, const TaskRun& run, const Interval& as_interval) {
@@ -46,10 +57,8 @@ void TaskWatch::add(std::size_t cpu, const CurrentTask& current, std::uint64_t s
   Timeline& timeline = timelines_[cpu];
   const auto open = timeline.open();
   if (open.empty() || open.front().start_ns < current.start_ns) return;
-  const std::size_t told =
-      divide_interruptions(open, settled_ns, scratch_, [&](const Detour& whole, std::span<const Interval> intervals) {
-        sink_.lost(cpu, {whole, current.pid, current.name, current.group, LossKind::interrupted}, intervals);
-      });
+  const std::size_t told = tell_interruptions(cpu, {current.start_ns, settled_ns, UINT64_MAX, false},
+                                              {{}, current.pid, current.name, current.group, LossKind::interrupted, 0});
   timeline.close(told);
 }
 
@@ -79,22 +88,32 @@ RunFacts TaskWatch::facts_of(const Ended& ended, const Task* before) {
   facts.major_faults = now.major_faults - then.major_faults;
   facts.wait = before->involuntary ? LossKind::preempted : LossKind::queued;
   if (now.runs == 0) {  // the kernel counts no waits: those that began with a switch can still be told
-    if (before->involuntary) facts.waited_ns = ended.run.start_ns - std::min(ended.run.start_ns, before->end_ns);
+    if (before->involuntary && !began_unseen(ended.run))
+      facts.waited_ns = ended.run.start_ns - std::min(ended.run.start_ns, before->end_ns);
     return facts;
   }
   facts.involuntary = now.involuntary - then.involuntary;
   facts.voluntary = now.voluntary - then.voluntary;
   const std::uint64_t waited_ns = now.wait_ns - std::min(now.wait_ns, then.wait_ns);
-  facts.unseen_runs = now.runs - then.runs - 1;
-  // Of the waits before several runs only their sum is known.
-  (facts.unseen_runs == 0 ? facts.waited_ns : facts.unseen_wait_ns) = waited_ns;
+  // The kernel counts no run of a task that was woken before it was off the queue (1 of 38,000, 64 tasks at a barrier).
+  const std::uint32_t counted = now.runs - then.runs;
+  facts.unseen_runs = counted == 0 ? 0 : counted - 1;
+  // Of the waits before several runs only their sum is known, and of one that began unseen not when it ended.
+  const bool known_when = facts.unseen_runs == 0 && !began_unseen(ended.run);
+  (known_when ? facts.waited_ns : facts.unseen_wait_ns) = waited_ns;
   return facts;
 }
 
-void TaskWatch::tell_wait(const Ended& ended, const RunFacts& facts) {
+// Where the kernel preempts, its wait begins with the wakeup that did it, inside an interrupt: by our clock it begins
+// with the switch, and no time is told twice.
+void TaskWatch::tell_wait(const Ended& ended, const RunFacts& facts, const Task* before) {
   const TaskRun& run = ended.run;
-  Loss loss{{run.start_ns - facts.waited_ns, run.start_ns, false}, run.pid, run.name, run.group, facts.wait};
-  const bool complete = timelines_[ended.cpu].touching(loss.detour.start_ns, loss.detour.end_ns, scratch_);
+  const bool here = facts.wait == LossKind::preempted && !facts.migrated && before != nullptr;
+  const std::uint64_t start_ns = here ? std::min(before->end_ns, run.start_ns) : run.start_ns - facts.waited_ns;
+  const std::uint64_t way_back_ns =
+      facts.wait == LossKind::preempted ? std::min(costs_.switched_in_ns, run.end_ns - run.start_ns) : 0;
+  Loss loss{{start_ns, run.start_ns + way_back_ns, false}, run.pid, run.name, run.group, facts.wait, facts.waited_ns};
+  const bool complete = timelines_[ended.cpu].touching(start_ns, run.start_ns, scratch_);
   // Who had the CPU where it waited first, and until when it waited there, is not known.
   loss.detour.in_doubt = !complete || (facts.migrated && facts.wait == LossKind::preempted);
   // The kernel's clock of switches and ours differ by a hair: the end of its own last run is not what it waited for.
@@ -104,9 +123,10 @@ void TaskWatch::tell_wait(const Ended& ended, const RunFacts& facts) {
 
 void TaskWatch::settle(const Ended& ended) {
   const auto found = tasks_.find(ended.run.pid);
-  RunFacts facts = facts_of(ended, found == tasks_.end() ? nullptr : &found->second);
+  const Task* const before = found == tasks_.end() ? nullptr : &found->second;
+  RunFacts facts = facts_of(ended, before);
   facts.waited_ns = std::min(facts.waited_ns, ended.run.start_ns);
-  if (facts.waited_ns != 0) tell_wait(ended, facts);
+  if (facts.waited_ns != 0) tell_wait(ended, facts, before);
   sink_.ran(ended.cpu, ended.run, facts);
   if (ended.run.ended) {
     if (found != tasks_.end()) tasks_.erase(found);

@@ -12,24 +12,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "watch/entry_costs.h"
+#include "watch/stretches.h"
 #include "watch/task_run.h"
 #include "watch/timeline.h"
 
 namespace noised {
-
-/// What is known of a run besides its times, once it is in order with those of the other CPUs.
-struct RunFacts {
-  bool known = false;             ///< the task was seen before, or was born meanwhile: the counts below tell all of it
-  bool migrated = false;          ///< the run before was on another CPU
-  std::uint32_t voluntary = 0;    ///< switches since the run before, the one at the end of this run included
-  std::uint32_t involuntary = 0;  ///< likewise
-  std::uint64_t waited_ns = 0;    ///< before it ran
-  LossKind wait = LossKind::queued;  ///< preempted or queued
-  std::uint32_t unseen_runs = 0;     ///< that the kernel counted since the run before
-  std::uint64_t unseen_wait_ns = 0;  ///< before those, and before this one
-  std::uint32_t minor_faults = 0;    ///< since the run before
-  std::uint32_t major_faults = 0;
-};
 
 class WatchSink {
  public:
@@ -44,14 +32,6 @@ class WatchSink {
   virtual void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) = 0;
 };
 
-/// The task that has a CPU now.
-struct CurrentTask {
-  std::uint32_t pid = 0;
-  SourceId name = kNoName;
-  std::uint8_t group = 0;
-  std::uint64_t start_ns = 0;
-};
-
 /// CPUs are told by their place. Of each, intervals and runs are added in the order in which they ended.
 class TaskWatch {
  public:
@@ -59,8 +39,10 @@ class TaskWatch {
   static constexpr std::size_t kTasks = 32768;     ///< live tasks followed at most, 3 MiB; of others no waits are known
 
   /// `sink` outlives this.
-  TaskWatch(std::size_t cpus, WatchSink& sink) : timelines_(cpus, Timeline(kTimeline)), sink_(sink) {}
+  TaskWatch(std::size_t cpus, WatchSink& sink) : timelines_(cpus, Timeline(kTimeline)), told_ns_(cpus), sink_(sink) {}
 
+  /// From now on, what is lost is told with these costs. Before, they are unknown.
+  void set_costs(const EntryCosts& costs) { costs_ = costs; }
   /// Anything that happened there, runs of kernel threads included; not those of other tasks.
   void add(std::size_t cpu, const Interval& interval);
   /// A task that is no kernel thread left the CPU. `as_interval`: for those who waited for it.
@@ -85,11 +67,14 @@ class TaskWatch {
     TaskRun run;
   };
   void close_open(std::size_t cpu, const TaskRun& run);
+  std::size_t tell_interruptions(std::size_t cpu, const Stretch& stretch, const Loss& of);
   void settle(const Ended& ended);
   RunFacts facts_of(const Ended& ended, const Task* before);
-  void tell_wait(const Ended& ended, const RunFacts& facts);
+  void tell_wait(const Ended& ended, const RunFacts& facts, const Task* before);
 
   std::vector<Timeline> timelines_;
+  std::vector<std::uint64_t> told_ns_;  // by CPU: interruptions are told until then
+  EntryCosts costs_;
   WatchSink& sink_;
   std::unordered_map<std::uint32_t, Task> tasks_;  // by pid; those that have ended are forgotten
   std::vector<Ended> ended_;                       // since the last settle()

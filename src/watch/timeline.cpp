@@ -22,6 +22,7 @@ bool Timeline::touching(std::uint64_t from_ns, std::uint64_t to_ns, std::vector<
                              [](std::uint64_t ns, const Interval& interval) { return ns < interval.end_ns; });
   for (; at != end; ++at) {
     if (at->start_ns < to_ns) out.push_back(*at);
+    if (at->kind == Kind::task && at->end_ns >= to_ns) break;
   }
   return from_ns >= forgotten_ns_;
 }

@@ -24,7 +24,7 @@ class Timeline {
   /// The first `count` of open() become the past.
   void close(std::size_t count);
   /// The intervals of the past that touch the time from `from_ns` to `to_ns`, into `out`; false if others may have,
-  /// and were forgotten.
+  /// and were forgotten. Nothing lasts beyond the end of a task's run there (the programs split it).
   bool touching(std::uint64_t from_ns, std::uint64_t to_ns, std::vector<Interval>& out) const;
 
  private:

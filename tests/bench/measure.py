@@ -11,6 +11,8 @@ import time
 from bulk import bulk
 from machine import Daemon, exit_on_signals, fail, online_cpus, output_of, quiet, running, say
 from observer import observer
+from park import park
+from watch import watch
 
 LOADS = [("faults", tasks, "faulting tasks") for tasks in (1, 8)] + [
     ("timers", timers, "timers at 1 kHz") for timers in (300, 500, 600)]
@@ -70,6 +72,24 @@ class Bench:
               f"  oslat   {oslat:8.2f}   noised/oslat {over_oslat:.3f} (aim: at most 0.5)\n")
         return {"loop": {"noised_ns": round(noised, 3), "bare_ns": round(bare, 3), "oslat_ns": round(oslat, 3),
                          "noised_over_bare": round(over_bare, 4), "noised_over_oslat": round(over_oslat, 4)}}
+
+    # -- marks
+
+    def marks(self):
+        directory = os.path.join(self.directory, "marks")
+        os.makedirs(directory, exist_ok=True)
+        program = self.program("bench_marks")
+        rounds = []
+        for _ in range(5):
+            on = json.loads(output_of("taskset", "-c", self.cpu, "env", "NOISED_MARKS=" + directory, program))
+            off = json.loads(output_of("taskset", "-c", self.cpu, "env", "-u", "NOISED_MARKS", program))
+            rounds.append((on["mark_ns"], off["mark_ns"], on["counter_ns"]))
+        mark, off, counter = map(statistics.median, zip(*rounds))
+        print(f"marks: ns per mark of noised/mark.h on CPU {self.cpu}, median of {len(rounds)} interleaved rounds\n"
+              f"  into a ring           {mark:8.2f}\n"
+              f"  the counter alone     {counter:8.2f}\n"
+              f"  without NOISED_MARKS  {off:8.2f}\n")
+        return {"marks": {"mark_ns": round(mark, 3), "counter_ns": round(counter, 3), "off_ns": round(off, 3)}}
 
     # -- bpf
 
@@ -247,15 +267,17 @@ def cpu_time_ns(pid):
 def main():
     build, *arguments = sys.argv[1:]
     as_json = "--json" in arguments
-    every = ["loop", "bpf", "pipeline", "daemon", "scrape", "replay", "record", "observer", "bulk"]
+    every = ["loop", "marks", "bpf", "pipeline", "daemon", "scrape", "replay", "record", "observer", "park", "watch", "bulk"]
     names = [name for name in arguments if name != "--json"] or every
     exit_on_signals()
     result = {}
     tables = sys.stdout
     with tempfile.TemporaryDirectory(prefix="noised-bench-") as directory:
         bench = Bench(build, directory)
-        run = {"loop": bench.loop, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone, "scrape": bench.scrape, "replay": bench.replay, "record": bench.record,
+        run = {"loop": bench.loop, "marks": bench.marks, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone, "scrape": bench.scrape, "replay": bench.replay, "record": bench.record,
                "observer": lambda: observer(build, bench.cpu, directory),
+               "park": lambda: park(build, bench.cpu, directory),
+               "watch": lambda: watch(build, bench.cpus, directory),
                "bulk": lambda: bulk(build, bench.cpus, directory)}
         sys.stdout = sys.stderr if as_json else tables
         for name in dict.fromkeys(names):

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -14,12 +15,15 @@
 #include "analysis/phase_analysis.h"
 #include "analysis/quanta.h"
 #include "fuzz.h"
+#include "noisectl/recorded_tasks.h"
 #include "page/collector.h"
 #include "page/tails.h"
+#include "pipeline/watch_account.h"
 #include "recording/player.h"
 #include "views/density.h"
 #include "views/phases.h"
 #include "views/views.h"
+#include "views/watch.h"
 
 using namespace noised;
 using fuzz::check;
@@ -30,16 +34,54 @@ class Detours : public PlayerVisitor {
  public:
   explicit Detours(const Playback& playback) : playback_(playback) {}
   void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
-    const DetourView view = to_view(playback_, cpu, ledger, details);
+    look_at(to_view(playback_, cpu, ledger, details));
+    ++count;
+  }
+  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+    look_at(to_view(playback_, cpu, loss, ledger, details));
+    ++losses;
+  }
+  std::uint64_t count = 0;
+  std::uint64_t losses = 0;
+
+ private:
+  static void look_at(const DetourView& view) {
     std::uint64_t sum_ns = view.overhead_ns;
     for (const DetourEntryView& entry : view.entries) sum_ns += entry.self_ns;
     check(sum_ns == view.duration_ns, "a detour adds up", views::to_json(view));
-    ++count;
   }
-  std::uint64_t count = 0;
+
+  const Playback& playback_;
+};
+
+/// What is told of watched tasks, and which of them there are.
+class Watched {
+ public:
+  explicit Watched(const Playback& playback)
+      : playback_(playback),
+        tasks_({SelectBy::comm, {}, "rank", false, {}}, playback.sources()),
+        account_(playback.sources(), 1'000) {}
+  void loss(const Loss& loss, const Ledger& ledger) {
+    tasks_.loss(0, loss, ledger, {});
+    account_.lost(loss, ledger);
+  }
+  void ran(const TaskRun& run, const RunFacts& facts) {
+    tasks_.ran(0, run, facts);
+    account_.ran(run, facts);
+  }
+  void finish() {
+    (void)tasks_.settle();
+    WatchReport report;
+    account_.fill(report);
+    for (const RunningTask& each : playback_.running()) account_.add_current(each.task, each.until_ns, report);
+    check(views::parse_watch(views::to_json(report)).ok(), "the watch can be read back", views::to_json(report));
+    check(!views::to_text(report).empty(), "the watch is shown");
+  }
 
  private:
   const Playback& playback_;
+  client::RecordedTasks tasks_;
+  WatchAccount account_;
 };
 
 /// What pages, advice, densities, peaks, phases and series make of the same: any events, in any order.
@@ -48,6 +90,7 @@ class Readers : public PlayerVisitor {
   explicit Readers(const Playback& playback)
       : detours(playback),
         sources_(playback.sources()),
+        watched_(playback),
         collector_(playback),
         tails_(none_, playback),
         advice_(playback.sources(), machine_),
@@ -79,6 +122,11 @@ class Readers : public PlayerVisitor {
     peak_.add(ledger);
     quanta_[cpu].add(ledger.detour);
   }
+  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+    detours.loss(cpu, loss, ledger, details);
+    watched_.loss(loss, ledger);
+  }
+  void ran(std::size_t /*cpu*/, const TaskRun& run, const RunFacts& facts) override { watched_.ran(run, facts); }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
     collector_.gap(cpu, start_ns, end_ns);
     advice_.gap(cpu, start_ns, end_ns);
@@ -92,6 +140,7 @@ class Readers : public PlayerVisitor {
       check(quantum->start_ns <= quantum->end_ns, "a quantum ends after it began");
   }
   void finish(const Report& report) {
+    watched_.finish();
     collector_.finish(report);
     check(collector_.first_ns() <= collector_.last_ns(), "the page ends after it begins");
     advice_.finish();
@@ -120,6 +169,7 @@ class Readers : public PlayerVisitor {
   const SourceTable& sources_;
   const Machine machine_;
   const std::vector<page::MergedSource> none_;
+  Watched watched_;
   page::Collector collector_;
   page::Tails tails_;
   AdviceCollector advice_;
@@ -141,24 +191,26 @@ void check_report(const Playback& playback, Readers& readers) {
         all.explained_ns + all.overhead_ns + all.hypervisor_ns + all.hardware_ns + all.unexplained_ns;
     check(all.detour_ns == UINT64_MAX || parts_ns == all.detour_ns, "the ledger of a CPU adds up");
   }
-  check(counted == readers.detours.count, "every detour is counted");
+  check(counted == readers.detours.count + readers.detours.losses, "every detour is counted");
   const Report report = build_report(snapshot, playback.sources(), {});
   check(views::parse_report(views::to_json(report)).ok(), "the report can be read back", views::to_json(report));
   readers.finish(report);
 }
 
-std::string description() {
+std::string description(bool watches) {
   Description two;
+  if (watches) two.base.status.mode = "watch";
   two.start = "2026-01-01T00:00:00Z";
   two.base.cpus.resize(2);
   two.base.cpus[1].cpu = 3;
   return to_json(two);
 }
 
-void play_block(std::string_view block) {
-  static const std::string kDescription = description();
-  auto playback = Playback::begin(kDescription);
-  check(playback.ok(), "the description can be read back", kDescription);
+void play_block(std::string_view block, bool watches) {
+  static const std::array kDescriptions = {description(false), description(true)};
+  const std::string& description = kDescriptions[watches ? 1 : 0];
+  auto playback = Playback::begin(description);
+  check(playback.ok(), "the description can be read back", description);
   Readers readers(*playback.value());
   const auto problem = playback.value()->play(block, &readers);
   check(!problem || !problem->empty(), "a problem has a name");
@@ -185,6 +237,6 @@ void play_file(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes = fuzz::text(data + 1, size - 1);
-  data[0] % 2 == 0 ? play_block(bytes) : play_file(bytes);
+  data[0] % 2 == 0 ? play_block(bytes, data[0] % 4 == 2) : play_file(bytes);
   return 0;
 }

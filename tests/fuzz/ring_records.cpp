@@ -2,38 +2,16 @@
 // Rings of any bytes, and detours of the loop between them: whatever the kernel's records say, every ledger adds up,
 // and so does what is counted, kept and shown.
 #include <array>
-#include <cstring>
 
+#include "input.h"
 #include "machine.h"
 
 using namespace noised;
+using fuzz::Input;
 
 namespace {
 
 constexpr std::uint64_t kAddress = 0xffffffff81000100;
-
-// What the input says next; zeros once it is over.
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-  [[nodiscard]] bool over() const { return size_ == 0; }
-  template <typename T>
-  T take() {
-    T value{};
-    take(&value, sizeof(value));
-    return value;
-  }
-  void take(void* to, std::size_t wanted) {
-    const std::size_t size = std::min(wanted, size_);
-    if (size != 0) std::memcpy(to, data_, size);
-    data_ += size;
-    size_ -= size;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
-};
 
 // Nothing is said of these bytes, not even how many they are.
 struct Raw {

@@ -14,40 +14,12 @@
 #include "selftest/truth.h"
 #include "views/watch.h"
 #include "watched_task.h"
+#include "watching_daemon.h"
 
 using namespace noised;
 using namespace noised::live;
 
 namespace {
-
-class WatchingDaemon {
- public:
-  WatchingDaemon() : quiet_(probed_cpu()), socket_(directory_.path("socket")) {
-    process_.emplace(Arguments{NOISED_BINARY, "--mode", "watch", "--cpus", "all", "--socket", socket_,
-                               "--web.listen-address", "", "--log-level", "error"});
-    REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));
-  }
-
-  [[nodiscard]] Arguments command(const Arguments& arguments) const {
-    Arguments all{NOISECTL_BINARY, "--socket", socket_};
-    all.insert(all.end(), arguments.begin(), arguments.end());
-    return all;
-  }
-
- private:
-  test::TemporaryDirectory directory_;
-  QuietCpu quiet_;
-  std::string socket_;
-  std::optional<Background> process_;
-};
-
-WatchReport report_in(const std::string& text) {
-  const auto lines = lines_of(text);
-  REQUIRE_FALSE(lines.empty());
-  auto report = views::parse_watch(lines.back());
-  if (!report) FAIL(report.error().line());
-  return std::move(report).value();
-}
 
 // What was watched of this task while `act` ran.
 template <typename Act>
@@ -176,7 +148,10 @@ TEST_CASE("watch: a command's report comes when it ends, with its exit code") {
 TEST_CASE("watch: what needs a loop is refused where tasks are watched") {
   const WatchingDaemon daemon;
   test::TemporaryDirectory directory;
-  for (const Arguments& arguments : {Arguments{"selftest"}, Arguments{"record", "-o", directory.path("recording")}}) {
+  const std::string file = directory.path("file");
+  for (const Arguments& arguments :
+       {Arguments{"selftest"}, Arguments{"record", "--grain", "1ms", "-o", file}, Arguments{"density"},
+        Arguments{"report", "--html", file}, Arguments{"baseline", "save", file}}) {
     const Outcome outcome = run(daemon.command(arguments));
     CHECK(outcome.exit_code == 1);
     INFO(outcome.err);

@@ -129,6 +129,10 @@ TEST_CASE("a watch takes one selection, or a command with its own options", "[no
   CHECK(options({"watch"}).run.empty());
   CHECK(options({"watch", "--pid", "12,13", "--pid", "14"}).pids == std::vector<std::uint32_t>{12, 13, 14});
   CHECK(options({"watch", "--comm", "lmp"}).comm == "lmp");
+  CHECK(options({"watch", "--phases", "--", "ls"}).phases);
+  CHECK(options({"watch", "--pid", "1", "--marks", "m"}).phases);
+  CHECK(options({"watch", "--pid", "1", "--marks", "m"}).marks == "m");
+  CHECK_FALSE(options({"watch", "--", "ls", "--phases"}).phases);
   const client::Options group = options({"watch", "--cgroup", "/slurm/job_7", "--follow", "--json", "--duration", "2s",
                                          "--interval", "250ms", "-o", "file"});
   CHECK(group.cgroup == "/slurm/job_7");
@@ -219,7 +223,11 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"project", "--grain", ""}, "--grain"},
                         {{"--replay", "r", "density", "--duration", "1s"}, "--duration"},
                         {{"--replay", "r", "record", "-o", "o"}, "--replay"},
-                        {{"--replay", "r", "watch"}, "--replay"},
+                        {{"--replay", "r", "watch", "--cgroup", "/job"}, "--cgroup"},
+                        {{"--replay", "r", "watch", "--follow"}, "--follow"},
+                        {{"--replay", "r", "watch", "--duration", "1s"}, "--duration"},
+                        {{"--replay", "r", "watch", "--marks", "m"}, "--phases"},
+                        {{"--replay", "r", "watch", "--", "ls"}, "--replay"},
                         {{"watch", "--pid", "0"}, "--pid"},
                         {{"watch", "--pid", "-1"}, "--pid"},
                         {{"watch", "--pid", "1,x"}, "--pid"},
@@ -228,6 +236,9 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"watch", "--comm", "0123456789abcdef"}, "--comm"},
                         {{"watch", "--cgroup", ""}, "--cgroup"},
                         {{"watch", "--interval", "1ms"}, "--interval 1ms"},
+                        {{"watch", "--phases"}, "--phases"},
+                        {{"watch", "--phases", "--pid", "1"}, "--phases"},
+                        {{"watch", "--marks", "", "--pid", "1"}, "--marks"},
                         {{"watch", "ls"}, "'ls'"},
                         {{"watch", "--"}, "no command"},
                         {{"watch", "--", ""}, "no command"},

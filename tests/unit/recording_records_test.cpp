@@ -23,6 +23,13 @@ std::string some_description(unsigned cpus) {
   return to_json(description);
 }
 
+TaskRun run_of(std::uint64_t start_ns, std::uint64_t end_ns) {
+  TaskRun run;
+  run.start_ns = start_ns;
+  run.end_ns = end_ns;
+  return run;
+}
+
 // What is wrong with the records of one block.
 template <typename Write>
 std::string problem_of(Write write) {
@@ -59,8 +66,9 @@ TEST_CASE("samples of the loop's work come back, each with its CPU", "[recording
 }
 
 TEST_CASE("a record of a CPU where there is none makes no sense", "[recording]") {
-  for (const RecordTag tag : {RecordTag::interval, RecordTag::detour, RecordTag::moved, RecordTag::rested,
-                              RecordTag::begins, RecordTag::waits, RecordTag::sample}) {
+  for (const RecordTag tag :
+       {RecordTag::interval, RecordTag::detour, RecordTag::moved, RecordTag::rested, RecordTag::begins,
+        RecordTag::waits, RecordTag::sample, RecordTag::entries, RecordTag::loss, RecordTag::run, RecordTag::current}) {
     std::array<char, 64> bytes{};
     bytes[0] = static_cast<char>(tag);
     auto playback = Playback::begin(some_description(0));
@@ -136,6 +144,60 @@ TEST_CASE("records that contradict themselves end the playback, with the reason"
             to.interval(1, interval);
           }) == "an interval has a source of no kernel activity");
   }
+}
+
+TEST_CASE("records of watched tasks that contradict themselves end the playback, with the reason", "[recording]") {
+  LedgerEntry entry;
+  entry.start_ns = 1'000;
+  entry.self_ns = 500;
+  const Loss loss{{}, 12, 1, 0, LossKind::queued, 700};
+  const RecordedDetour divided{.start_ns = 900, .end_ns = 1'600, .overhead_ns = 200};
+  const auto named = [](RecordWriter& to) {
+    to.source(Kind::irq, Category::io, "eth0");
+    to.source(Kind::task, Category::scheduling, "rank");
+  };
+  CHECK(problem_of([&](RecordWriter& to) {
+          named(to);
+          to.entries(1, std::span(&entry, 1));
+          to.loss(1, divided, loss, {});
+        }).empty());
+  CHECK(problem_of([&](RecordWriter& to) {
+          named(to);
+          to.loss(1, divided, loss, {});
+        }) == "the parts of a loss do not add up");
+  CHECK(problem_of([&](RecordWriter& to) {
+          named(to);
+          to.entries(1, std::span(&entry, 1));
+          to.loss(1, {.start_ns = 900, .end_ns = 1'300}, loss, {});
+        }) == "the parts of a loss do not add up");
+  CHECK(problem_of([&](RecordWriter& to) { to.entries(1, std::span(&entry, 1)); }) ==
+        "an entry has a source without a name");
+  CHECK(problem_of([&](RecordWriter& to) {
+          to.source(Kind::overhead, Category::overhead, "overhead");
+          to.entries(1, std::span(&entry, 1));
+        }) == "an entry has a source of no kernel activity");
+  CHECK(problem_of([&](RecordWriter& to) {
+          named(to);
+          to.entries(1, std::span(&entry, 1));
+          to.entries(0, std::span(&entry, 1));
+        }) == "entries of two losses at once");
+  for (const int what : {0, 1, 2}) {
+    CHECK(problem_of([&](RecordWriter& to) {
+            named(to);
+            to.entries(1, std::span(&entry, 1));
+            if (what == 0) to.loss(0, divided, loss, {});
+            if (what == 1) to.begins(1, 1);
+            if (what == 2) to.run(1, run_of(1, 2), {});
+          }) == "entries of no loss");
+  }
+  CHECK(problem_of([&](RecordWriter& to) { to.loss(1, {.start_ns = 900, .end_ns = 900}, loss, {}); }) ==
+        "a task without a name");
+  CHECK(problem_of([&](RecordWriter& to) { to.loss(1, {.start_ns = 900, .end_ns = 800}, loss, {}); }) ==
+        "a loss ends before it begins");
+  CHECK(problem_of([&](RecordWriter& to) { to.run(1, run_of(900, 900), {}); }) == "a task without a name");
+  CHECK(problem_of([&](RecordWriter& to) { to.run(1, run_of(900, 800), {}); }) == "a run ends before it begins");
+  CHECK(problem_of([&](RecordWriter& to) { to.current(1, {12, 0, 0, 900}, 800); }) ==
+        "a task has its CPU until before it had it");
 }
 
 TEST_CASE("a description of more CPUs than there can be is refused", "[recording]") {

@@ -79,13 +79,30 @@ TEST_CASE("where tasks are watched there is no loop to be told anything") {
   CHECK(config.cpus == "all");
   CHECK(parse_config("[probe]\nmode = 'probe'\n", "f.conf").value() == Config{});
   CHECK(refusal("[probe]\nmode = 'guess'\n") ==
-        "f.conf:2: unknown mode 'guess': write probe (a loop on each CPU) or watch (what the tasks there suffer)");
+        "f.conf:2: unknown mode 'guess': write probe (a loop on each CPU), watch (what the tasks there suffer) or "
+        "auto (by turns)");
   CHECK(refusal("[probe]\nmode = 'watch'\nquantum = '1ms'\n") ==
         "f.conf:2: quantum: mode watch has no loop: leave it out, or choose mode probe");
   CHECK(refusal("[probe]\nduty_cycle = '50%'\nmode = 'watch'\n") ==
         "f.conf:3: duty_cycle: mode watch has no loop: leave it out, or choose mode probe");
   // The daemon keeps off the CPUs that it watches where it can, and may share them where it is told to.
   CHECK(parse_config("[probe]\nmode = 'watch'\ncpus = '0-1'\n[service]\nhousekeeping_cpus = '1'\n", "f.conf"));
+}
+
+TEST_CASE("a loop that steps aside may rest, but takes no series") {
+  const Config config =
+      parse_config("[probe]\nmode = 'auto'\nquiet_time = '5ms'\nduty_cycle = '50%'\n", "f.conf").value();
+  CHECK(config.mode == Mode::turns);
+  CHECK(config.quiet_ns == 5'000'000);
+  CHECK(refusal("[probe]\nmode = 'auto'\ngrain = '1ms'\n") ==
+        "f.conf:2: grain: the loop of mode auto leaves holes in it: leave it out, or choose mode probe");
+  CHECK(refusal("[probe]\nmode = 'auto'\nwork = 100000\n").starts_with("f.conf:2: work: "));
+  CHECK(refusal("[probe]\nquiet_time = '999us'\n") ==
+        "f.conf:2: quiet_time '999us' is not between 1ms and 1h: write such as 1s");
+  CHECK(refusal("[probe]\nquiet_time = '61m'\n").starts_with("f.conf:2: quiet_time '61m'"));
+  // As with a loop that stays, the daemon's own threads are elsewhere.
+  CHECK(refusal("[probe]\nmode = 'auto'\ncpus = '0-1'\n[service]\nhousekeeping_cpus = '1'\n")
+            .starts_with("f.conf:5: housekeeping_cpus: "));
 }
 
 TEST_CASE("what a file leaves out keeps its default") {
@@ -99,10 +116,10 @@ TEST_CASE("what a file leaves out keeps its default") {
 TEST_CASE("an unknown name is refused with its line") {
   CHECK(refusal("\n[prob]\n") ==
         "f.conf:2: unknown section 'prob': the sections are probe, trace, service, log, categories");
-  CHECK(
-      refusal("[probe]\n\ntreshold = '1us'\n") ==
-      "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, mode, threshold, policy, priority, duty_cycle, "
-      "quantum, work, grain, footprint");
+  CHECK(refusal("[probe]\n\ntreshold = '1us'\n") ==
+        "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, mode, quiet_time, threshold, policy, "
+        "priority, duty_cycle, "
+        "quantum, work, grain, footprint");
   CHECK(refusal("cpus = '1'\n") ==
         "f.conf:1: outside every section: key 'cpus': the sections are probe, trace, service, log, categories");
   CHECK(refusal("\nprobe = 1\n") == "f.conf:2: 'probe' is not a section: write [probe] on a line of its own");
@@ -185,16 +202,25 @@ TEST_CASE("a value out of its range is refused with its line") {
 }
 
 TEST_CASE("every key that differs is named") {
-  const std::map<std::string, std::string> other = {
-      {"probe.cpus", "'7'"},           {"probe.mode", "'watch'"},
-      {"probe.threshold", "'7us'"},    {"probe.policy", "'fifo'"},
-      {"probe.priority", "7"},         {"probe.duty_cycle", "'7%'"},
-      {"probe.quantum", "'7ms'"},      {"probe.work", "70000"},
-      {"probe.grain", "'7ms'"},        {"probe.footprint", "'7KiB'"},
-      {"trace.buffer_size", "'8MiB'"}, {"trace.drain_interval", "'7ms'"},
-      {"service.socket", "'/7'"},      {"service.socket_group", "'root'"},
-      {"service.listen", "''"},        {"service.housekeeping_cpus", "'6'"},
-      {"service.series_cap", "77"},    {"log.level", "'error'"}};
+  const std::map<std::string, std::string> other = {{"probe.cpus", "'7'"},
+                                                    {"probe.mode", "'watch'"},
+                                                    {"probe.quiet_time", "'7s'"},
+                                                    {"probe.threshold", "'7us'"},
+                                                    {"probe.policy", "'fifo'"},
+                                                    {"probe.priority", "7"},
+                                                    {"probe.duty_cycle", "'7%'"},
+                                                    {"probe.quantum", "'7ms'"},
+                                                    {"probe.work", "70000"},
+                                                    {"probe.grain", "'7ms'"},
+                                                    {"probe.footprint", "'7KiB'"},
+                                                    {"trace.buffer_size", "'8MiB'"},
+                                                    {"trace.drain_interval", "'7ms'"},
+                                                    {"service.socket", "'/7'"},
+                                                    {"service.socket_group", "'root'"},
+                                                    {"service.listen", "''"},
+                                                    {"service.housekeeping_cpus", "'6'"},
+                                                    {"service.series_cap", "77"},
+                                                    {"log.level", "'error'"}};
   for (const Setting& setting : settings()) {
     const std::string key = std::string(setting.section) + "." + std::string(setting.key);
     INFO(key);

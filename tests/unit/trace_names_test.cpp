@@ -121,5 +121,5 @@ TEST_CASE("every kind of interval that a program can send has a tracepoint in th
     essential += probe.essential ? 1 : 0;
   }
   CHECK(essential == 1);
-  CHECK(known_probes().size() == 29);
+  CHECK(known_probes().size() == 30);
 }

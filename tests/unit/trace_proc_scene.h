@@ -38,6 +38,8 @@ class ProcScene {
   ProcScene() { std::filesystem::create_directories(proc()); }
 
   [[nodiscard]] std::string proc() const { return directory_.path("proc"); }
+  /// Everything is below it.
+  [[nodiscard]] TemporaryDirectory& directory() { return directory_; }
   /// A path in the file system: "/sys/fs/cgroup/memory" is below the temporary directory.
   [[nodiscard]] std::string path(const std::string& absolute) const { return directory_.path(absolute.substr(1)); }
 

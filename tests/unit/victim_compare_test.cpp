@@ -36,14 +36,14 @@ TEST_CASE("overhead that is reported is told apart from intervals", "[victim]") 
   CHECK(sums.ratio() == 1);
 }
 
-TEST_CASE("causes of one gap share it as their times are", "[victim]") {
+TEST_CASE("what a gap has before a detour is its way in, and after the last one its way out", "[victim]") {
   const auto account = account_of({{100 * kUs, 1200 * kUs}});
   const std::vector<DetourView> detours = {
       detour(110 * kUs, 120 * kUs, {entry("vector", "local_timer", 10 * kUs)}),
       detour(130 * kUs, 1120 * kUs, {entry("task", "noised-task", 890 * kUs), entry("irq", "disk", 100 * kUs, 1)})};
   const Comparison sums = compare(account, detours, {.largest_overhead_ns = 1000 * kUs});
-  CHECK(find_row(sums, "local_timer")->suffered_ns == 11 * kUs);
-  CHECK(find_row(sums, "noised-task")->suffered_ns == 1089 * kUs);
+  CHECK(find_row(sums, "local_timer")->suffered_ns == 20 * kUs);
+  CHECK(find_row(sums, "noised-task")->suffered_ns == 1080 * kUs);
   CHECK(find_row(sums, "disk") == nullptr);
   CHECK(sums.sources[0].name == "noised-task");
 }

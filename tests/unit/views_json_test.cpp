@@ -69,7 +69,7 @@ TEST_CASE("the status says null for a program that is not attached", "[views]") 
   CHECK(
       views::to_json(examples::status()) ==
       R"({"schema":"noised.status/1","version":"0.1.0","host":"node1","kernel":"6.18.0","pid":77,)"
-      R"("uptime_ns":90000000000,"probe_cpus":"1","housekeeping_cpus":"0","policy":"other","duty_percent":100,"threshold_ns":200,)"
+      R"("uptime_ns":90000000000,"probe_cpus":"1","housekeeping_cpus":"0","mode":"probe","policy":"other","duty_percent":100,"threshold_ns":200,)"
       R"("buffer_bytes":1048576,"drain_interval_ns":10000000,)"
       R"("clock":{"source":"tsc","uncertainty_ns":25,"containment":null},)"
       R"("lost":{"events":1,"detours":2,"unpaired":3,"missed_runs":4,"incomplete_detours":5,"by":[)"
@@ -78,6 +78,20 @@ TEST_CASE("the status says null for a program that is not attached", "[views]") 
       R"({"name":"local_timer_entry","kind":"vector","attached":"tp_btf","missed":0,"runs":100,"run_ns":8000},)"
       R"({"name":"csd_entry","kind":"csd","attached":null,"missed":0,"runs":0,"run_ns":0}],)"
       R"("unsupported":["csd: no such tracepoint"]})");
+}
+
+TEST_CASE("a status tells of loops that step aside, and only where they do", "[views]") {
+  StatusView status = examples::status();
+  CHECK(views::to_text(status).find("aside") == std::string::npos);
+  status.mode = "auto";
+  status.aside = AsideView{"1,3", 7, 12'000, 90'000, 100'000};
+  const std::string json = views::to_json(status);
+  CHECK(json.find(R"("aside":{"cpus":"1,3","count":7,"p50_ns":12000,"p99_ns":90000,"max_ns":100000})") !=
+        std::string::npos);
+  CHECK(views::parse_status(json).value().mode == "auto");
+  CHECK(views::parse_status(json).value().aside == status.aside);
+  CHECK(views::to_text(status).find("cpus 1,3; 7 times, within 12.0 us (p50), 90.0 us (p99), 100 us at most") !=
+        std::string::npos);
 }
 
 TEST_CASE("every view comes back from its JSON as it was", "[views]") {

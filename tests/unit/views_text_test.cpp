@@ -209,6 +209,21 @@ TEST_CASE("a histogram shows what is rare, what is longest and what is empty", "
   CHECK(text.find("1000000  ####") != std::string::npos);
 }
 
+TEST_CASE("the status of a daemon without a loop tells nothing of one", "[views]") {
+  StatusView status = examples::status();
+  status.mode = "watch";
+  const std::string text = views::to_text(status);
+  CHECK(text.starts_with(R"(noised 0.1.0, process 77, up 90.0 s
+host          node1, kernel 6.18.0
+watched       tasks of cpus 1
+housekeeping  cpus 0, drained every 10.0 ms, 1024 KiB a CPU
+lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours (7 ring_full on CPU 1, 4 missed_run)
+
+program )"));
+  status.mode = "auto";
+  CHECK(views::to_text(status).find("measured      cpus 1, mode auto, threshold 200 ns") != std::string::npos);
+}
+
 TEST_CASE("the status is a page", "[views]") {
   CHECK(views::to_text(examples::status()) ==
         R"(noised 0.1.0, process 77, up 90.0 s

@@ -54,4 +54,16 @@ inline WatchReport watch() {
   return report;
 }
 
+/// Two ranks of the same.
+inline WatchReport watch_with_ranks() {
+  WatchReport report = watch();
+  report.tasks[0].rank = 1;
+  report.tasks[0].job = "1111490561";
+  report.tasks[1].rank = 0;
+  report.ranks = {{1, "1111490561", 1, 1, 9'889'000'000, 150'000'000, 2600, report.tasks[0].categories},
+                  {0, "", 2, 4, 9'900'000'000, 0, 0, {}}};
+  report.rank_unknown = 1;
+  return report;
+}
+
 }  // namespace noised::examples

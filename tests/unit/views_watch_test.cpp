@@ -130,8 +130,52 @@ unsupported:
 )");
 }
 
+TEST_CASE("the ranks of a watch are in its JSON, and come back", "[views]") {
+  const std::string json = views::to_json(examples::watch_with_ranks());
+  CHECK(has(json, R"("categories":{"preemption":98000000,"periodic":52000000},"rank":1,"job":"1111490561"})"));
+  CHECK(has(json, R"("categories":{},"rank":0}],"lost":)"));
+  CHECK(has(json, R"("ranks":[{"rank":1,"job":"1111490561","processes":1,"tasks":1,"runnable_ns":9889000000,)"
+                  R"("stolen_ns":150000000,"interruptions":2600,"categories":{"preemption":98000000,)"
+                  R"("periodic":52000000}},{"rank":0,"processes":2,"tasks":4,"runnable_ns":9900000000,)"
+                  R"("stolen_ns":0,"interruptions":0,"categories":{}}],"rank_unknown":1})"));
+  const Result<WatchReport> back = views::parse_watch(json);
+  REQUIRE(back.ok());
+  CHECK(views::to_json(back.value()) == json);
+  CHECK(back.value().tasks[0].rank == 1);
+  const auto what = [](const std::string& text) { return views::parse_watch(text).error().what; };
+  CHECK(what(replaced(json, R"("processes":2)", R"("x":2)")) == "watch.ranks[1].processes: missing");
+  CHECK(what(replaced(json, R"("rank_unknown":1)", R"("x":1)")) == "watch.rank_unknown: missing");
+  CHECK(what(replaced(json, R"("rank":0}],)", R"("rank":"0"}],)")) == "watch.tasks[1].rank: not an unsigned integer");
+}
+
+TEST_CASE("the ranks of a watch are a table, with what is not in it", "[views]") {
+  WatchReport report = examples::watch_with_ranks();
+  CHECK(has(views::to_text(report), R"(
+ranks by stolen time (share: of their runnable time)
+job         rank  processes  threads  runnable  stolen  share  mostly by
+1111490561     1          1        1    9.89 s  150 ms  1.52%  preemption 65.3%, periodic 34.7%
+-              0          2        4    9.90 s    0 ns     0%  -
+not in the ranks: 1 of 3 tasks, which lost least, and are not in the report
+rank not known: of 1 process, ended before a report, or not to be read by this user
+
+tasks by stolen time)"));
+  report.ranks[1].job = report.ranks[0].job;
+  report.tasks_seen = 2;
+  report.rank_unknown = 0;
+  CHECK(has(views::to_text(report), R"(
+ranks by stolen time (share: of their runnable time)
+rank  processes  threads  runnable  stolen  share  mostly by
+   1          1        1    9.89 s  150 ms  1.52%  preemption 65.3%, periodic 34.7%
+   0          2        4    9.90 s    0 ns     0%  -
+
+tasks by stolen time)"));
+  report.ranks.resize(40, report.ranks[0]);
+  CHECK(has(views::to_text(report), "ranks by stolen time (share: of their runnable time): 32 of 40\n"));
+  CHECK_FALSE(has(views::to_text(examples::watch()), "rank"));
+}
+
 TEST_CASE("nothing on the watch's page is wider than a terminal", "[views]") {
-  const std::string text = views::to_text(examples::watch());
+  const std::string text = views::to_text(examples::watch_with_ranks());
   for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
     CHECK(end - begin <= 100);
 }

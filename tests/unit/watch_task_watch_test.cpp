@@ -154,6 +154,33 @@ TEST_CASE("watch: runs that nobody saw are counted, and their waits are not gues
   CHECK(scene.notes.losses.empty());
 }
 
+TEST_CASE("watch: a run that the kernel did not count hides none") {
+  Scene scene;
+  scene.run(0, 7, 1'000, 2'000, {0, 5, 3, 6, 0, 0});
+  scene.run(0, 7, 2'010, 3'000, {0, 5, 4, 6, 0, 0});
+  scene.watch.settle(10'000);
+  REQUIRE(scene.notes.runs.size() == 2);
+  CHECK(scene.notes.runs[1].facts.unseen_runs == 0);
+  CHECK(scene.notes.runs[1].facts.unseen_wait_ns == 0);
+  CHECK(scene.notes.runs[1].facts.voluntary == 1);
+}
+
+TEST_CASE("watch: a run whose begin nobody saw has its counts, and neither time nor wait nor interruptions") {
+  Scene scene;
+  scene.watch.add(0, interval(Kind::vector, 1'500, 1'600));
+  scene.run(0, 7, 2'000, 2'000, counts_of(1, 500, 0, 1), true);  // its first, and its last
+  scene.run(0, 8, 2'000, 3'000, counts_of(1, 0, 1, 0));
+  scene.run(0, 8, 5'000, 5'000, counts_of(2, 700, 2, 0));
+  scene.watch.settle(5'000);
+  CHECK(scene.notes.losses.empty());
+  REQUIRE(scene.notes.runs.size() == 3);
+  CHECK(scene.notes.runs[0].facts.known);
+  CHECK(scene.notes.runs[0].facts.minor_faults == 10);
+  CHECK(scene.notes.runs[2].facts.minor_faults == 10);
+  CHECK(scene.notes.runs[2].facts.unseen_runs == 0);
+  CHECK(scene.notes.runs[2].facts.unseen_wait_ns == 700);
+}
+
 TEST_CASE("watch: a task that keeps the CPU is told its interruptions meanwhile") {
   Scene scene;
   scene.run(0, 8, 0, 1'000, counts_of(1, 0, 1, 0));

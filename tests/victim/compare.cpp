@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gaps and detours are put together where they overlap; in each such group the gaps' time goes to the causes.
+// Gaps and detours are put together where they overlap; in each such group the gaps' time goes to the detour that was
+// there, or came next, or was the last.
 #include "victim/compare.h"
 
 #include <algorithm>
@@ -100,25 +101,36 @@ std::uint64_t asleep_ns(const DetourView& detour, const std::vector<Sleep>& slee
   return sum;
 }
 
+// How much of the time is in spans.
+std::uint64_t within(const std::vector<Span>& spans, std::uint64_t from_ns, std::uint64_t to_ns) {
+  std::uint64_t sum = 0;
+  for (const Span& span : spans) {
+    const std::uint64_t start_ns = std::max(span.start_ns, from_ns);
+    sum += std::max(start_ns, std::min(span.end_ns, to_ns)) - start_ns;
+  }
+  return sum;
+}
+
 class Sums {
  public:
   Sums(const Account& account, const CompareOptions& options) : account_(account), options_(options) {}
 
   void add(const Group& group) {
     if (group.start_ns < options_.from_ns || group.end_ns > options_.to_ns) return;
-    const std::uint64_t lost_ns = add_spans(group);
-    if (group.detours.empty()) return;
-    std::vector<Cause> causes;
-    std::uint64_t reported_ns = 0;
-    for (const DetourView* detour : group.detours) {
-      reported_ns += add_detour(*detour, !group.spans.empty());
-      std::ranges::move(causes_of(*detour), std::back_inserter(causes));
+    add_spans(group);
+    std::uint64_t from_ns = group.start_ns;
+    for (std::size_t i = 0; i < group.detours.size(); ++i) {
+      const DetourView& detour = *group.detours[i];
+      const bool last = i + 1 == group.detours.size();
+      const std::uint64_t to_ns = last ? group.end_ns : std::max(from_ns, end_of(detour));
+      const std::uint64_t lost_ns = within(group.spans, from_ns, to_ns);
+      const std::uint64_t reported_ns = add_detour(detour, !group.spans.empty());
+      const std::uint64_t suffered_ns = std::min(lost_ns, reported_ns + options_.largest_overhead_ns);
+      out_.suffered_ns += suffered_ns;
+      out_.beside_ns += lost_ns - suffered_ns;
+      add_causes(causes_of(detour), suffered_ns, !group.spans.empty());
+      from_ns = to_ns;
     }
-    const std::uint64_t most_ns = reported_ns + group.detours.size() * options_.largest_overhead_ns;
-    const std::uint64_t suffered_ns = std::min(lost_ns, most_ns);
-    out_.suffered_ns += suffered_ns;
-    out_.beside_ns += lost_ns - suffered_ns;
-    add_causes(causes, suffered_ns, !group.spans.empty());
   }
 
   Comparison finish() {
@@ -132,19 +144,16 @@ class Sums {
   }
 
  private:
-  std::uint64_t add_spans(const Group& group) {
+  void add_spans(const Group& group) {
     const bool reported = !group.detours.empty();
-    std::uint64_t sum = 0;
     for (const Span& span : group.spans) {
       const std::uint64_t ns = span.end_ns - span.start_ns;
-      sum += ns;
       (span.late ? out_.late_ns : out_.gap_ns) += ns;
       if (!span.late) ++out_.gaps;
       if (reported) continue;
       (span.late ? out_.late_unreported_ns : out_.unreported_ns) += ns;
       if (!span.late) ++out_.unreported_gaps;
     }
-    return sum;
   }
 
   // Returns what it reports.

@@ -25,7 +25,8 @@ struct SourceRow {
   std::string kind;
   std::string name;
   std::uint64_t count = 0;
-  std::uint64_t suffered_ns = 0;      ///< its share of the gaps that it was reported in
+  std::uint64_t suffered_ns = 0;      ///< of gaps: from the end of the detour before its own to the end of its own, and
+                                      ///< beyond if that was the last
   std::uint64_t explained_ns = 0;     ///< reported as time of intervals
   std::uint64_t overhead_ns = 0;      ///< reported as overhead around them
   std::uint64_t not_suffered_ns = 0;  ///< of what was reported: where the victim has no gap

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "marks/phase_totals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+
+#include "analysis/estimate.h"
+#include "analysis/noise_law.h"
+#include "statistics/histogram.h"
+
+namespace noised {
+namespace {
+
+constexpr std::size_t kThreads = 65536;     // told apart; of more, the number stays there
+constexpr std::uint64_t kLateShare = 100;   // one in so many
+constexpr std::uint64_t kTypicalShare = 2;  // likewise
+constexpr std::uint64_t kRanks[] = {1, 2, 4, 16, 64, 256, 1024, 4096, 16384};
+
+std::uint64_t bucket_of(std::uint64_t ns) { return Histogram::bucket_of(ns).low_ns; }
+
+void add(const PhaseGroup& from, PhaseGroup& to) {
+  to.count += from.count;
+  to.total_ns += from.total_ns;
+  to.stolen_ns += from.stolen_ns;
+}
+
+std::uint64_t time_of(const SourceTimes& times, unsigned source) {
+  const auto found = std::ranges::find(times, source, &SourceTimes::value_type::first);
+  return found == times.end() ? 0 : found->second;
+}
+
+// Buckets in their order until so many phases are in them.
+template <typename Buckets, typename AddBucket>
+void collect(const Buckets& buckets, std::uint64_t wanted, PhaseGroup& group, const AddBucket& add_bucket) {
+  for (const auto& [low_ns, bucket] : buckets) {
+    if (group.count >= wanted) return;
+    add(bucket.group, group);
+    add_bucket(bucket);
+  }
+}
+
+const SourceName& name_of(const SourceNames& names, unsigned source) {
+  static const SourceName kUnknown{"unexplained", "unexplained", "unexplained"};
+  const auto found = names.find(source);
+  return found == names.end() ? kUnknown : found->second;
+}
+
+LongPhase view_of(const FinishedPhase& phase, const SourceNames& names) {
+  LongPhase view;
+  view.pid = phase.pid;
+  view.start_ns = phase.start_ns;
+  view.duration_ns = phase.end_ns - phase.start_ns;
+  view.incomplete = phase.incomplete;
+  view.sources.reserve(phase.stolen.size());
+  for (const auto& [source, ns] : phase.stolen) {
+    const SourceName& name = name_of(names, source);
+    view.sources.emplace_back(name.kind + ":" + name.name, ns);
+    view.stolen_ns += ns;
+  }
+  std::ranges::sort(view.sources, [](const auto& a, const auto& b) { return a.second > b.second; });
+  return view;
+}
+
+}  // namespace
+
+void add_time(SourceTimes& times, unsigned source, std::uint64_t ns) {
+  if (ns == 0) return;
+  const auto found = std::ranges::find(times, source, &SourceTimes::value_type::first);
+  if (found == times.end()) {
+    times.emplace_back(source, ns);
+  } else {
+    found->second += ns;
+  }
+}
+
+void PhaseTotals::add(const FinishedPhase& phase) {
+  const std::uint64_t ns = phase.end_ns - phase.start_ns;
+  std::uint64_t stolen_ns = 0;
+  Bucket& bucket = buckets_[bucket_of(ns)];
+  for (const auto& [source, time] : phase.stolen) {
+    stolen_ns += time;
+    add_time(stolen_, source, time);
+    add_time(touched_, source, 1);
+    add_time(bucket.stolen, source, time);
+  }
+  const PhaseGroup one{1, ns, stolen_ns};
+  noised::add(one, bucket.group);
+  noised::add(one, all_);
+  Delay& delay = delays_[bucket_of(stolen_ns)];
+  delay.count += 1;
+  delay.ns += stolen_ns;
+  min_ns_ = std::min(min_ns_, ns);
+  max_ns_ = std::max(max_ns_, ns);
+  delayed_ += stolen_ns != 0 ? 1 : 0;
+  incomplete_ += phase.incomplete ? 1 : 0;
+  if (threads_.size() < kThreads) threads_.insert(phase.pid);
+  const auto longer = [ns](const FinishedPhase& other) { return other.end_ns - other.start_ns >= ns; };
+  const auto place = std::ranges::find_if_not(longest_, longer);
+  if (place == longest_.end() && longest_.size() == kLongest) return;
+  longest_.insert(place, phase);
+  longest_.resize(std::min(longest_.size(), kLongest));
+}
+
+std::vector<MarkedSource> PhaseTotals::sources(const SourceNames& names, const SourceTimes& late,
+                                               const SourceTimes& typical) const {
+  std::vector<MarkedSource> sources;
+  sources.reserve(stolen_.size());
+  for (const auto& [source, ns] : stolen_) {
+    const SourceName& name = name_of(names, source);
+    sources.push_back({.category = name.category,
+                       .kind = name.kind,
+                       .name = name.name,
+                       .total_ns = ns,
+                       .phases = time_of(touched_, source),
+                       .late_ns = time_of(late, source),
+                       .typical_ns = time_of(typical, source)});
+  }
+  std::ranges::sort(sources, [](const MarkedSource& a, const MarkedSource& b) { return a.total_ns > b.total_ns; });
+  return sources;
+}
+
+// The longest of n phases is late by the longest of n delays: each bucket's mean, by how likely the longest is in it.
+PhaseCost PhaseTotals::cost(std::uint64_t ranks) const {
+  const auto count = static_cast<double>(all_.count);
+  const auto n = static_cast<double>(ranks);
+  PhaseCost cost{
+      .ranks = ranks, .delayed = delay_probability(static_cast<double>(delayed_) / count, n), .slowdown = std::nullopt};
+  const std::uint64_t own_ns = all_.total_ns - std::min(all_.total_ns, all_.stolen_ns);
+  if (own_ns == 0 || count / n < kLeastIndependent) return cost;
+  double longest_ns = 0;
+  double before = 0;
+  std::uint64_t up_to = 0;
+  for (const auto& [low_ns, delay] : delays_) {
+    up_to += delay.count;
+    const double after = std::pow(static_cast<double>(up_to) / count, n);
+    longest_ns += (after - before) * static_cast<double>(delay.ns) / static_cast<double>(delay.count);
+    before = after;
+  }
+  cost.slowdown = 1 + longest_ns / (static_cast<double>(own_ns) / count);
+  return cost;
+}
+
+MarkedPhase PhaseTotals::view(const SourceNames& names) const {
+  MarkedPhase view;
+  if (empty()) return view;
+  view.threads = threads_.size();
+  view.incomplete = incomplete_;
+  view.min_ns = min_ns_;
+  view.max_ns = max_ns_;
+  view.mean_ns = all_.total_ns / all_.count;
+  view.all = all_;
+  view.delayed = delayed_;
+  SourceTimes late;
+  SourceTimes typical;
+  const auto into = [](SourceTimes& times) {
+    return [&times](const Bucket& bucket) {
+      for (const auto& [source, ns] : bucket.stolen) add_time(times, source, ns);
+    };
+  };
+  collect(buckets_ | std::views::reverse, std::max<std::uint64_t>(1, all_.count / kLateShare), view.late, into(late));
+  collect(buckets_, (all_.count + kTypicalShare - 1) / kTypicalShare, view.typical, into(typical));
+  std::uint64_t up_to = 0;
+  for (const auto& [low_ns, bucket] : buckets_) {
+    up_to += bucket.group.count;
+    view.median_ns = std::min(max_ns_, Histogram::bucket_of(low_ns).high_ns);
+    if (2 * up_to >= all_.count) break;
+  }
+  view.sources = sources(names, late, typical);
+  view.longest.reserve(longest_.size());
+  for (const FinishedPhase& phase : longest_) view.longest.push_back(view_of(phase, names));
+  view.costs.reserve(std::size(kRanks));
+  for (const std::uint64_t ranks : kRanks) view.costs.push_back(cost(ranks));
+  return view;
+}
+
+}  // namespace noised

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of "About this measurement" that every page has.
+#pragma once
+
+#include <noised/report.h>
+#include <noised/views.h>
+
+#include <string>
+#include <vector>
+
+#include "page/table_writer.h"
+#include "recording/description.h"
+
+namespace noised::page {
+
+/// The machine, the daemon, when it began and how long it lasted. The table has two columns.
+void add_machine_rows(TableWriter& table, const Report& report, const StatusView& status,
+                      const Description& description);
+/// What was lost.
+void add_lost_row(TableWriter& table, const ReportLost& lost);
+/// What could not be seen.
+void add_unsupported_row(TableWriter& table, const std::vector<std::string>& lines);
+
+}  // namespace noised::page

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mode auto: a loop that leaves its CPU to a task, and comes back.
+#include <sched.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "../unit/base_temporary_directory.h"
+#include "base/read_file.h"
+#include "command.h"
+#include "measurement.h"
+#include "quiet_cpu.h"
+#include "views/views.h"
+#include "views/watch.h"
+#include "watched_task.h"
+
+using namespace noised;
+using namespace noised::live;
+
+namespace {
+
+// This thread, and what it starts, on any CPU but this one.
+class Elsewhere {
+ public:
+  explicit Elsewhere(unsigned cpu) {
+    REQUIRE(sched_getaffinity(0, sizeof(before_), &before_) == 0);
+    cpu_set_t others = before_;
+    CPU_CLR(cpu, &others);
+    REQUIRE(sched_setaffinity(0, sizeof(others), &others) == 0);
+  }
+  ~Elsewhere() { sched_setaffinity(0, sizeof(before_), &before_); }
+  Elsewhere(const Elsewhere&) = delete;
+  Elsewhere& operator=(const Elsewhere&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
+class AutoDaemon {
+ public:
+  AutoDaemon() : cpu_(probed_cpu()), quiet_(cpu_), socket_(directory_.path("socket")) {
+    process_.emplace(Arguments{NOISED_BINARY, "--mode", "auto", "--cpus", std::to_string(cpu_), "--quiet-time", "50ms",
+                               "--socket", socket_, "--web.listen-address", "", "--log-level", "error"});
+    elsewhere_.emplace(cpu_);  // not before: the daemon measures only where it may run
+    REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));
+    REQUIRE(eventually([this] { return !is_aside(); }));
+  }
+
+  [[nodiscard]] Arguments command(const Arguments& arguments) const {
+    Arguments all{NOISECTL_BINARY, "--socket", socket_};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return all;
+  }
+
+  [[nodiscard]] AsideView aside() const {
+    auto status = views::parse_status(run(command({"status", "--json"})).out);
+    if (!status) FAIL(status.error().line());
+    REQUIRE(status.value().mode == "auto");
+    REQUIRE(status.value().aside);
+    return *status.value().aside;
+  }
+
+  [[nodiscard]] bool is_aside() const { return aside().cpus == std::to_string(cpu_); }
+
+  [[nodiscard]] Report report() const {
+    auto report = views::parse_report(run(command({"report", "--json"})).out);
+    if (!report) FAIL(report.error().line());
+    return std::move(report).value();
+  }
+
+  // The thread that the loop runs on.
+  [[nodiscard]] pid_t loop() const {
+    const std::string tasks = "/proc/" + std::to_string(process_->pid()) + "/task";
+    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+      const auto name = read_file(task.path().string() + "/comm");
+      if (name && name.value() == "noised/" + std::to_string(cpu_) + "\n") return std::stoi(task.path().filename());
+    }
+    FAIL("noised has no thread that measures");
+    return 0;
+  }
+
+  [[nodiscard]] unsigned cpu() const { return cpu_; }
+  [[nodiscard]] const Background& process() const { return *process_; }
+
+ private:
+  test::TemporaryDirectory directory_;
+  unsigned cpu_;
+  QuietCpu quiet_;
+  std::string socket_;
+  std::optional<Background> process_;
+  std::optional<Elsewhere> elsewhere_;
+};
+
+WatchReport last_report(const std::string& text) {
+  const auto lines = lines_of(text);
+  REQUIRE_FALSE(lines.empty());
+  auto report = views::parse_watch(lines.back());
+  if (!report) FAIL(report.error().line());
+  return std::move(report).value();
+}
+
+ReportSource task_source(const WatchReport& report, const std::string& name) {
+  for (const ReportSource& source : report.sources) {
+    if (source.kind == "task" && source.name == name) return source;
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("auto: a loop steps aside for a task, takes nothing while it is aside, and comes back") {
+  const AutoDaemon daemon;
+  WatchedTask task(daemon.cpu());
+  REQUIRE(eventually([&] { return !daemon.is_aside(); }));
+  const AsideView before = daemon.aside();
+  const std::uint64_t iterations = daemon.report().cpus.at(0).iterations;
+  const pid_t loop = daemon.loop();
+  std::thread job([&] { task.work({.busy_ns = 1'000'000'000}); });
+  REQUIRE(eventually([&] { return daemon.is_aside(); }));
+  const KernelCounts aside = counts_of(loop);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const KernelCounts later = counts_of(loop);
+  CHECK(daemon.is_aside());
+  CHECK(later.run_ns == aside.run_ns);
+  CHECK(later.runs == aside.runs);
+  job.join();
+  REQUIRE(eventually([&] { return !daemon.is_aside(); }));
+  const AsideView after = daemon.aside();
+  CHECK(after.count > before.count);
+  CHECK(after.p50_ns > 0);
+  CHECK(after.p50_ns <= after.p99_ns);
+  CHECK(after.p99_ns <= after.max_ns);
+  CHECK(eventually([&] { return daemon.report().cpus.at(0).iterations > iterations; }));
+}
+
+TEST_CASE("auto: a job loses to the loop what it waited until that had stepped aside, and is told") {
+  constexpr unsigned kArrivals = 10;
+  const AutoDaemon daemon;
+  WatchedTask task(daemon.cpu());
+  Background session(
+      daemon.command({"watch", "--pid", std::to_string(task.pid()), "--follow", "--json", "--duration", "60s"}));
+  REQUIRE(eventually([&] { return !session.out().empty(); }));
+  for (unsigned arrival = 0; arrival < kArrivals; ++arrival) {
+    REQUIRE(eventually([&] { return !daemon.is_aside(); }));
+    task.work({.busy_ns = 10'000'000});
+  }
+  const std::size_t before = lines_of(session.out()).size();
+  REQUIRE(eventually([&] { return lines_of(session.out()).size() >= before + 2; }));
+  session.signal(SIGTERM);
+  const WatchReport job = last_report(session.wait().out);
+  CHECK(job.counts.runs >= kArrivals);
+  CHECK(job.explained_ns + job.overhead_ns + job.hypervisor_ns + job.hardware_ns + job.unexplained_ns == job.stolen_ns);
+  // Once for an arrival, but for those that found the loop away for somebody else.
+  const ReportSource waited = task_source(job, "noised");
+  CHECK(waited.count > 0);
+  CHECK(waited.count <= kArrivals);
+  // A loop that the task has taken the CPU from may have it again until it is sent away, and not after that.
+  const ReportSource had = task_source(job, "noised/" + std::to_string(daemon.cpu()));
+  REQUIRE(eventually([&] { return !daemon.is_aside(); }));
+  CHECK(waited.total_ns + had.total_ns <= kArrivals * daemon.aside().max_ns);
+}
+
+TEST_CASE("auto: a loop that is stopped sees nothing meanwhile, and blames nobody") {
+  constexpr std::uint64_t kStoppedNs = 500'000'000;
+  const AutoDaemon daemon;
+  bool blind = false;
+  for (int round = 0; round < 5 && !blind; ++round) {  // until it is stopped while it measures
+    REQUIRE(eventually([&] { return !daemon.is_aside(); }));
+    daemon.process().signal(SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kStoppedNs));
+    daemon.process().signal(SIGCONT);
+    const Report report = daemon.report();
+    CHECK(report.cpus.at(0).max_detour_ns < kStoppedNs);
+    blind = report.cpus.at(0).blind_ns >= kStoppedNs;
+  }
+  CHECK(blind);
+}
+
+TEST_CASE("auto: one account has what the loop lost and what tasks did, and adds up") {
+  const AutoDaemon daemon;
+  WatchedTask task(daemon.cpu());
+  for (int round = 0; round < 3; ++round) {
+    REQUIRE(eventually([&] { return !daemon.is_aside(); }));
+    task.work({.busy_ns = 50'000'000, .naps = 5});
+  }
+  const Report report = daemon.report();
+  REQUIRE(report.cpus.size() == 1);
+  const ReportCpu& cpu = report.cpus[0];
+  CHECK(cpu.mode == "auto");
+  CHECK(cpu.iterations > 0);
+  CHECK(cpu.explained_ns + cpu.overhead_ns + cpu.hypervisor_ns + cpu.hardware_ns + cpu.unexplained_ns == cpu.detour_ns);
+  CHECK(report.lost.events == 0);
+  bool of_the_loop = false;
+  bool of_the_task = false;
+  for (const std::string& line : lines_of(run(daemon.command({"detours", "--json"})).out)) {
+    if (!line.starts_with(R"({"cpu":)")) continue;  // how many are remembered no more
+    const auto detour = views::parse_detour(line);
+    if (!detour) FAIL(detour.error().line());
+    of_the_loop |= detour.value().pid == 0;
+    of_the_task |= detour.value().pid == static_cast<std::uint32_t>(task.pid());
+    // Nothing is the loop's while a task has the CPU: it would see that task.
+    for (const DetourEntryView& entry : detour.value().entries) {
+      const bool mine = entry.kind == "task" && entry.name == "live_tests";
+      if (detour.value().pid == 0) CHECK_FALSE(mine);
+    }
+  }
+  CHECK(of_the_loop);
+  CHECK(of_the_task);
+}

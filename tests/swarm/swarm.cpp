@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many tasks, for those who watch them.
+// swarm short N         N children, one after the other, each 100 us long, with a thousand names: "PID NAME" lines
+// swarm ranks N ROUNDS  N processes that compute 50 us and wait for each other, again and again
+// swarm bomb MS         every process makes others for so long, as fast as it is let; prints how many there were
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+std::uint64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void compute(std::uint64_t ns) {
+  const std::uint64_t end_ns = now_ns() + ns;
+  while (now_ns() < end_ns) {
+  }
+}
+
+template <typename T>
+T* shared() {
+  void* const memory = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) std::exit(1);
+  return new (memory) T();
+}
+
+void wait_for_all() {
+  while (wait(nullptr) > 0) {
+  }
+}
+
+std::string name_of(unsigned child) { return "short-" + std::to_string(child % 1000); }
+
+int run_short(unsigned count) {
+  std::vector<pid_t> pids;
+  pids.reserve(count);
+  for (unsigned i = 0; i < count; ++i) {
+    const pid_t pid = fork();
+    if (pid < 0) return 1;
+    if (pid == 0) {
+      prctl(PR_SET_NAME, name_of(i).c_str());
+      compute(100'000);
+      _exit(0);
+    }
+    pids.push_back(pid);
+    waitpid(pid, nullptr, 0);
+  }
+  for (unsigned i = 0; i < count; ++i) std::printf("%d %s\n", pids[i], name_of(i).c_str());
+  return 0;
+}
+
+int run_ranks(unsigned count, unsigned rounds) {
+  auto* const barrier = shared<pthread_barrier_t>();
+  pthread_barrierattr_t attributes;
+  pthread_barrierattr_init(&attributes);
+  pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  if (pthread_barrier_init(barrier, &attributes, count) != 0) return 1;
+  for (unsigned rank = 0; rank < count; ++rank) {
+    const pid_t pid = fork();
+    if (pid < 0) return 1;
+    if (pid != 0) continue;
+    prctl(PR_SET_NAME, ("rank-" + std::to_string(rank)).c_str());
+    for (unsigned round = 0; round < rounds; ++round) {
+      compute(50'000);
+      pthread_barrier_wait(barrier);
+    }
+    _exit(0);
+  }
+  wait_for_all();
+  return 0;
+}
+
+int run_bomb(std::uint64_t ms) {
+  auto* const made = shared<std::atomic<std::uint64_t>>();
+  const std::uint64_t end_ns = now_ns() + ms * 1'000'000;
+  const pid_t first = getpid();
+  while (now_ns() < end_ns) {
+    const pid_t pid = fork();
+    if (pid == 0) ++*made;
+    if (pid < 0) usleep(1'000);  // no more are let
+  }
+  wait_for_all();
+  if (getpid() != first) _exit(0);
+  std::printf("%llu\n", static_cast<unsigned long long>(made->load()));
+  return 0;
+}
+
+unsigned number(const char* text) { return static_cast<unsigned>(std::strtoul(text, nullptr, 10)); }
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view what = count > 1 ? arguments[1] : "";
+  if (what == "short" && count == 3) return run_short(number(arguments[2]));
+  if (what == "ranks" && count == 4) return run_ranks(number(arguments[2]), number(arguments[3]));
+  if (what == "bomb" && count == 3) return run_bomb(number(arguments[2]));
+  std::fprintf(stderr, "usage: swarm short N | ranks N ROUNDS | bomb MS\n");
+  return 2;
+}

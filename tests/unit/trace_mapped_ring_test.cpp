@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The reading end of a ring in mapped memory, against a writer that does as the BPF programs do.
+#include "trace/mapped_ring.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <vector>
+
+using namespace noised;
+
+namespace {
+
+struct Ring {
+  explicit Ring(std::uint32_t segments)
+      : count(segments),
+        memory(segments * MappedRing::kStride / sizeof(noised_record)),
+        reader(state, bytes(), count) {}
+
+  std::byte* bytes() { return reinterpret_cast<std::byte*>(memory.data()); }
+
+  // As claim() of bpf/pairing.bpf.h; null: no room.
+  noised_record* claim(std::uint32_t size) {
+    const auto left = [&] { return static_cast<std::int32_t>(state.ring_limit - state.ring_head); };
+    if (left() < 0) state.ring_limit = state.ring_tail + count * NOISED_SEGMENT_BYTES - NOISED_RING_MARGIN;
+    if (left() < 0) return nullptr;
+    const std::uint32_t at = state.ring_head;
+    state.ring_head += size;
+    return reinterpret_cast<noised_record*>(bytes() + (at / NOISED_SEGMENT_BYTES & (count - 1)) * MappedRing::kStride +
+                                            at % NOISED_SEGMENT_BYTES);
+  }
+
+  static void complete(noised_record* room, std::uint16_t size, std::uint64_t number) {
+    std::memset(static_cast<void*>(room), 0xA5, size);
+    room->start_ns = number;
+    room->size = size;
+  }
+
+  bool put(std::uint16_t size, std::uint64_t number) {
+    noised_record* const room = claim(size);
+    if (room != nullptr) complete(room, size, number);
+    return room != nullptr;
+  }
+
+  std::vector<std::uint64_t> read(std::size_t limit = SIZE_MAX) {
+    std::vector<std::uint64_t> numbers;
+    reader.drain(limit, [&](const noised_record& record, const char*, const noised_run_record*) {
+      numbers.push_back(record.kind == NOISED_KIND_NONE ? UINT64_MAX : record.start_ns);
+    });
+    return numbers;
+  }
+
+  noised_cpu state{};
+  std::uint32_t count;
+  std::vector<noised_record> memory;
+  MappedRing reader;
+};
+
+constexpr std::uint16_t kSizes[] = {sizeof(noised_record), sizeof(noised_task_record), sizeof(noised_run_record)};
+
+}  // namespace
+
+TEST_CASE("every record that found room comes out, whole and in order, lap after lap", "[trace]") {
+  const std::uint32_t segments = GENERATE(1U, 2U, 8U);
+  Ring ring(segments);
+  // So that positions pass 2^32 on the way.
+  ring.state.ring_head = ring.state.ring_tail = 0U - 3 * segments * NOISED_SEGMENT_BYTES;
+  ring.state.ring_limit = ring.state.ring_tail;
+  std::mt19937 random(segments);
+  std::uint64_t next = 1;
+  std::uint64_t expected = 1;
+  std::uint64_t refused = 0;
+  for (int round = 0; round < 2000; ++round) {
+    const std::size_t burst = random() % 2000;
+    for (std::size_t i = 0; i < burst; ++i) {
+      if (ring.put(kSizes[random() % 3], next)) {
+        ++next;
+      } else {
+        ++refused;
+      }
+    }
+    for (const std::uint64_t number : ring.read(random() % 3000 + 1)) REQUIRE(number == expected++);
+  }
+  for (const std::uint64_t number : ring.read()) REQUIRE(number == expected++);
+  CHECK(expected == next);
+  CHECK((segments == 8) == (refused == 0));
+  CHECK(ring.state.ring_head == ring.state.ring_tail);
+  const std::vector<noised_record> zero(ring.memory.size());
+  CHECK(std::memcmp(ring.memory.data(), zero.data(), zero.size() * sizeof(noised_record)) == 0);
+}
+
+TEST_CASE("a record that was begun holds up what came after it, until it is there", "[trace]") {
+  Ring ring(1);
+  REQUIRE(ring.put(sizeof(noised_record), 1));
+  noised_record* const outer = ring.claim(sizeof(noised_run_record));
+  REQUIRE(ring.put(sizeof(noised_task_record), 3));  // by an interrupt
+  CHECK(ring.read() == std::vector<std::uint64_t>{1});
+  CHECK(ring.read().empty());
+  Ring::complete(outer, sizeof(noised_run_record), 2);
+  CHECK(ring.read() == std::vector<std::uint64_t>{2, 3});
+}
+
+TEST_CASE("a ring is full while as much as interrupts may claim is left", "[trace]") {
+  Ring ring(1);
+  std::uint32_t records = 0;
+  while (ring.put(sizeof(noised_record), records)) ++records;
+  CHECK(records * sizeof(noised_record) == NOISED_SEGMENT_BYTES - NOISED_RING_MARGIN + sizeof(noised_record));
+  CHECK(ring.read(1).size() == 1);
+  CHECK(ring.put(sizeof(noised_record), 0));
+  CHECK_FALSE(ring.put(sizeof(noised_record), 0));
+}
+
+TEST_CASE("bytes that no program of ours wrote are one bad record, and the ring goes on", "[trace]") {
+  const std::uint16_t size = GENERATE(std::uint16_t{1}, std::uint16_t{33}, std::uint16_t{64}, std::uint16_t{1U << 15U},
+                                      std::uint16_t{UINT16_MAX}, std::uint16_t{80});
+  Ring ring(1);
+  REQUIRE(ring.put(sizeof(noised_record), 1));
+  ring.claim(sizeof(noised_record))->size = size;  // 80: more than was claimed
+  CHECK(ring.read() == std::vector<std::uint64_t>{1, UINT64_MAX});
+  REQUIRE(ring.put(sizeof(noised_record), 2));
+  CHECK(ring.read() == std::vector<std::uint64_t>{2});
+}
