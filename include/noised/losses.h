@@ -28,8 +28,8 @@ struct LossView {
 
 struct LossesView {
   std::uint64_t since_ns = 0;    ///< losses are told from then on
-  std::uint64_t settled_ns = 0;  ///< every loss that ended by then was told, but for the waits that ended at the starts
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> running;  ///< of these runs: pid, start
+  std::uint64_t settled_ns = 0;  ///< every loss that ended by then was told, but for the waits that ended as these
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> running;  ///< runs began: pid, start
   std::uint64_t dropped = 0;                                     ///< that had no room, since the line before
   std::vector<std::uint32_t> watched;                            ///< tasks that ran, those that are new
   std::vector<LossSource> sources;                               ///< those that are new

@@ -63,7 +63,7 @@ class LossLog {
 /// What is known of the losses of a group up to a moment.
 struct LossBatch {
   LossLog log;                   ///< since the batch before
-  std::uint64_t settled_ns = 0;  ///< every loss that ended by then was told, but for the waits that ended when these
+  std::uint64_t settled_ns = 0;  ///< every loss that ended by then was told, but for the waits that ended as these
                                  ///< runs of tasks that still have their CPU began: pid, start
   std::vector<std::pair<std::uint32_t, std::uint64_t>> running;
 };

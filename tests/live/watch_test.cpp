@@ -151,7 +151,7 @@ TEST_CASE("watch: what needs a loop is refused where tasks are watched") {
   const std::string file = directory.path("file");
   for (const Arguments& arguments :
        {Arguments{"selftest"}, Arguments{"record", "--grain", "1ms", "-o", file}, Arguments{"density"},
-        Arguments{"report", "--html", file}, Arguments{"baseline", "save", file}}) {
+        Arguments{"project", "--grain", "1ms"}, Arguments{"baseline", "save", file}}) {
     const Outcome outcome = run(daemon.command(arguments));
     CHECK(outcome.exit_code == 1);
     INFO(outcome.err);
