@@ -61,7 +61,9 @@ TEST_CASE("watch phases: each phase is counted, with its own duration, and late 
   constexpr std::uint64_t kPhases = 1500;
   const WatchingDaemon daemon;
   const std::string cpu = std::to_string(probed_cpu());
-  Background noise({NOISE_BINARY, "task", "--work", "2ms", "--period", "100ms", "--duration", "10s", "--cpu", cpu});
+  // Far above the host's stalls of up to 10 ms in 1 run of 4, which make phases late and are nothing that events tell:
+  // with 2 ms of noise, a sum over the late ones was judged wrong in 8 of 56 runs.
+  Background noise({NOISE_BINARY, "task", "--work", "10ms", "--period", "100ms", "--duration", "10s", "--cpu", cpu});
   const Outcome outcome =
       run(daemon.command({"watch", "--phases", "--json", "--", MARKER_BINARY, std::to_string(kPhases), "1000", cpu}));
   noise.signal(SIGINT);
@@ -91,7 +93,7 @@ TEST_CASE("watch phases: each phase is counted, with its own duration, and late 
     return !phase.sources.empty() && phase.sources.front().first == "task:" + worst.name;
   });
   CHECK(2 * of_the_task > std::ssize(compute.longest));
-  // Fixed work: what late phases take longer is what was stolen from them.
+  // Fixed work: what late phases take longer is what was stolen from them (94.7% to 99.8% in 40 runs).
   const auto mean = [](const PhaseGroup& group, std::uint64_t ns) {
     return static_cast<double>(ns) / static_cast<double>(group.count);
   };
