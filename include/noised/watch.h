@@ -121,6 +121,13 @@ struct MarkLosses {
   std::uint64_t losses = 0;     ///< of tasks, which the daemon had no room for, or told too late
 };
 
+/// What the host took of the watched CPUs while the tasks had them, by their share of each CPU's time: nothing tells
+/// whose time it was. The kernel counts it in steps, for each CPU.
+struct HostSteal {
+  std::uint64_t ns = 0;
+  std::uint64_t step_ns = 0;
+};
+
 /// Everything watched since the watching began; the sum of explained_ns, overhead_ns, hypervisor_ns, hardware_ns and
 /// unexplained_ns is stolen_ns.
 struct WatchReport {
@@ -140,6 +147,7 @@ struct WatchReport {
   std::uint64_t hypervisor_ns = 0;
   std::uint64_t hardware_ns = 0;
   std::uint64_t unexplained_ns = 0;
+  std::optional<HostSteal> steal;               ///< beside stolen_ns; nothing: no steal time is counted here
   std::vector<ReportSource> sources;            ///< their `cpu` means nothing; by total time, falling
   std::vector<ReportCombination> combinations;  ///< by total time, falling
   std::vector<HistogramBucketView> runs;        ///< how long a task ran until it was switched out

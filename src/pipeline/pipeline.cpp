@@ -59,6 +59,7 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
     for (Stream& stream : streams_) tasks.counters.push_back(&stream.watched.counter());
     tasks_ = std::make_unique<TaskPipeline>(parts, tasks, started_ns_);
     tasks_stolen_ns_.resize(options.watched_cpus.size());
+    tasks_shared_ns_.resize(options.watched_cpus.size());
   }
   missed_runs_ = tracer_.missed_runs();
   lost_origins_ = tracer_.lost_origins();
@@ -268,22 +269,28 @@ void Pipeline::note_observed(Stream& stream) const {
   stream.observed_ns = std::max(stream.observed_ns, last_ns - stream.first_ns - unobserved_ns);
 }
 
+// What the ledger books on steal time has a second for it, however often a report asks for the tasks' shares.
 void Pipeline::look_at_steal(std::uint64_t now_ns) {
-  if (steal_clock_ == nullptr || now_ns - steal_looked_ns_ < kStealIntervalNs) return;
+  const bool due = now_ns - steal_looked_ns_ >= kStealIntervalNs;
+  if (steal_clock_ == nullptr || (!due && !steal_wanted_)) return;
+  steal_wanted_ = false;
   const std::vector<std::uint64_t>& stolen_ns = steal_clock_->read();
+  const auto of = [&](unsigned cpu) { return cpu < stolen_ns.size() ? stolen_ns[cpu] : 0; };
+  for (std::size_t place = 0; place < tasks_shared_ns_.size(); ++place) {
+    const std::uint64_t now = of(tasks_->cpu_at(place));
+    const std::uint64_t then = std::exchange(tasks_shared_ns_[place], now);
+    if (steal_looked_ns_ != 0) tasks_->share_steal(place, now - std::min(then, now));
+  }
+  if (!due) return;
   for (Stream& stream : streams_) {
-    const unsigned cpu = stream.probe.cpu();
-    const std::uint64_t now = cpu < stolen_ns.size() ? stolen_ns[cpu] : 0;
+    const std::uint64_t now = of(stream.probe.cpu());
     if (steal_looked_ns_ != 0 && now >= stream.stolen_ns) stream.watched.add_steal(now - stream.stolen_ns);
     stream.stolen_ns = now;
   }
-  if (tasks_) {
-    for (std::size_t place = 0; place < tasks_stolen_ns_.size(); ++place) {
-      const unsigned cpu = tasks_->cpu_at(place);
-      const std::uint64_t now = cpu < stolen_ns.size() ? stolen_ns[cpu] : 0;
-      const std::uint64_t then = std::exchange(tasks_stolen_ns_[place], now);
-      if (steal_looked_ns_ != 0 && now >= then) tasks_->add_steal(place, now - then);
-    }
+  for (std::size_t place = 0; place < tasks_stolen_ns_.size(); ++place) {
+    const std::uint64_t now = of(tasks_->cpu_at(place));
+    const std::uint64_t then = std::exchange(tasks_stolen_ns_[place], now);
+    if (steal_looked_ns_ != 0 && now >= then) tasks_->add_steal(place, now - then);
   }
   steal_looked_ns_ = now_ns;
 }

@@ -52,6 +52,10 @@ class Pipeline : public Recordable {
   /// The last drain, after the probes have ended.
   void finish();
 
+  /// The next drain reads the steal clock, however recently it was read: a report will tell steal time. One system
+  /// call.
+  void want_steal() { steal_wanted_ = true; }
+
   /// What the drain interval is meant to be, for snapshots.
   void set_drain_interval(std::uint64_t ns) { drain_interval_ns_ = ns; }
 
@@ -118,6 +122,7 @@ class Pipeline : public Recordable {
   std::vector<Stream> streams_;
   std::unique_ptr<TaskPipeline> tasks_;
   std::vector<std::uint64_t> tasks_stolen_ns_;  // the steal clock at the last look, by place
+  std::vector<std::uint64_t> tasks_shared_ns_;  // and when it was last shared out
   std::function<AsideView()> aside_;
   std::uint64_t started_ns_ = 0;
   std::uint64_t drained_ns_ = 0;  // when the last drain began
@@ -126,6 +131,7 @@ class Pipeline : public Recordable {
   std::uint64_t drain_interval_ns_ = 0;
   double staged_share_ = 0;
   std::uint64_t steal_looked_ns_ = 0;
+  bool steal_wanted_ = false;     // with the next drain, however long ago the last look is
   std::uint64_t clocked_ns_ = 0;  // when the last sample was taken
   std::uint64_t clock_steps_ = 0;
   std::uint64_t missed_runs_ = 0;

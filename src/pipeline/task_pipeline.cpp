@@ -169,6 +169,7 @@ void TaskPipeline::join(std::size_t place, std::uint64_t drained_ns, bool missed
       watch_.add(place, run->second, interval);
       ++run;
     } else {
+      if (interval.kind == Kind::task) stream.shares.ran(interval.start_ns, interval.end_ns);  // a kernel thread
       watch_.add(place, interval);
     }
   }
@@ -204,7 +205,28 @@ void TaskPipeline::join(std::uint64_t drained_ns, std::uint64_t missed_runs, boo
   const bool missed = std::exchange(missed_runs_, missed_runs) != missed_runs;
   for (std::size_t place = 0; place < streams_.size(); ++place) join(place, drained_ns, missed, origins_missing);
   watch_.settle(drained_ns);
+  for (Stream& stream : streams_) share_out(stream);
   if (gauge_) ask_gauge();
+}
+
+void TaskPipeline::share_steal(std::size_t place, std::uint64_t stolen_ns) {
+  streams_[place].stolen_ns = streams_[place].stolen_ns.value_or(0) + stolen_ns;
+}
+
+// Once a second and before a report: what had the CPU until now is known, but for a run that goes on.
+void TaskPipeline::share_out(Stream& stream) {
+  if (!stream.stolen_ns) return;
+  const bool runs = stream.current && stream.current->start_ns < drained_ns_;
+  const std::uint64_t ran_ns = runs ? stream.shares.runs(stream.current->start_ns, drained_ns_) : 0;
+  for (std::size_t group = 1; group < kGroups; ++group) {
+    auto& account = accounts_[group];
+    if (!account) continue;
+    if (runs && account->has(stream.current->group, group))
+      stream.shares.ran_for(group, std::min(ran_ns, drained_ns_ - std::min(drained_ns_, account->counts.began_ns())));
+    account->steal_ns += stream.shares.share_of(group, *stream.stolen_ns);
+  }
+  stream.shares.clear();
+  stream.stolen_ns.reset();
 }
 
 void TaskPipeline::ask_gauge() {
@@ -230,7 +252,7 @@ void TaskPipeline::lost(std::size_t cpu, const Loss& loss, std::span<const Inter
   if (loss.kind != LossKind::interrupted) stream.runnable_ns += loss.detour.end_ns - loss.detour.start_ns;
   for (std::size_t group = 1; group < kGroups; ++group) {
     auto& account = accounts_[group];
-    if (!account || (!account->any && loss.group != group)) continue;
+    if (!account || !account->has(loss.group, group)) continue;
     account->counts.lost(judged, ledger);
     if (account->losses) account->losses->add(judged, ledger, parts_.sources);
   }
@@ -246,12 +268,16 @@ void TaskPipeline::lost(std::size_t cpu, const Loss& loss, std::span<const Inter
 }
 
 void TaskPipeline::ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) {
-  streams_[cpu].runnable_ns += run.end_ns - run.start_ns;
+  Stream& stream = streams_[cpu];
+  stream.runnable_ns += run.end_ns - run.start_ns;
+  const std::uint64_t ran_ns = stream.shares.ran(run.start_ns, run.end_ns);
   if (sink_ != nullptr) sink_->ran(cpu, run, facts);
   for (std::size_t group = 1; group < kGroups; ++group) {
     auto& account = accounts_[group];
-    if (!account || (!account->any && run.group != group)) continue;
+    if (!account || !account->has(run.group, group)) continue;
     account->counts.ran(run, facts);
+    const std::uint64_t began_ns = account->counts.began_ns();
+    stream.shares.ran_for(group, std::min(ran_ns, run.end_ns - std::min(run.end_ns, began_ns)));
     if (account->losses) account->losses->ran(run.pid);
   }
 }
@@ -271,7 +297,8 @@ ReportLost TaskPipeline::lost_so_far() const {
 
 void TaskPipeline::begin_account(std::size_t group, bool any, bool each_loss, std::uint64_t now_ns) {
   accounts_[group].emplace(any, lost_so_far(), WatchAccount(parts_.sources, now_ns),
-                           each_loss ? std::optional<LossLog>(std::in_place) : std::nullopt);
+                           each_loss ? std::optional<LossLog>(std::in_place) : std::nullopt, 0);
+  for (Stream& stream : streams_) stream.shares.begin(group);
 }
 
 void TaskPipeline::take_losses(std::size_t group, LossBatch& batch) {
@@ -282,23 +309,23 @@ void TaskPipeline::take_losses(std::size_t group, LossBatch& batch) {
   for (const Stream& stream : streams_) {
     batch.settled_ns = std::min(batch.settled_ns, stream.told_ns);
     const auto& current = stream.told_current;
-    if (current && (account.any || current->group == group))
-      batch.running.emplace_back(current->pid, current->start_ns);
+    if (current && account.has(current->group, group)) batch.running.emplace_back(current->pid, current->start_ns);
   }
 }
 
 void TaskPipeline::report(std::size_t group, std::uint64_t now_ns, WatchReport& report) const {
-  const auto& [any, before, account, losses] = *accounts_[group];
+  const Account& account = *accounts_[group];
   report.lost = lost_so_far();
-  report.lost.events -= before.events;
-  report.lost.unpaired -= before.unpaired;
-  report.lost.missed_runs -= before.missed_runs;
+  report.lost.events -= account.before.events;
+  report.lost.unpaired -= account.before.unpaired;
+  report.lost.missed_runs -= account.before.missed_runs;
   report.lost.by.clear();
-  report.elapsed_ns = now_ns - std::min(now_ns, account.began_ns());
-  account.fill(report);
+  report.elapsed_ns = now_ns - std::min(now_ns, account.counts.began_ns());
+  account.counts.fill(report);
+  if (options_.steal_step_ns != 0) report.steal = HostSteal{account.steal_ns, options_.steal_step_ns};
   for (const Stream& stream : streams_) {
-    if (stream.current && (any || stream.current->group == group)) {
-      account.add_current(*stream.current, drained_ns_, report);
+    if (stream.current && account.has(stream.current->group, group)) {
+      account.counts.add_current(*stream.current, drained_ns_, report);
     }
   }
 }

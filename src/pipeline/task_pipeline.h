@@ -25,6 +25,7 @@
 #include "trace/names.h"
 #include "trace/tracer.h"
 #include "watch/loss_ledger.h"
+#include "watch/steal_shares.h"
 #include "watch/task_watch.h"
 
 namespace noised {
@@ -69,6 +70,8 @@ class TaskPipeline : private WatchSink {
   [[nodiscard]] unsigned cpu_at(std::size_t place) const { return streams_[place].cpu; }
   /// The steal clock of the CPU at this place moved on by so much.
   void add_steal(std::size_t place, std::uint64_t stolen_ns) { streams_[place].steal.add(stolen_ns); }
+  /// It did since the last call of this: the next join() shares it out among those who had the CPU.
+  void share_steal(std::size_t place, std::uint64_t stolen_ns);
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
   /// Fills the CPUs, or adds to them where loops have filled theirs; and adds what was lost.
   void fill(Snapshot& snapshot) const;
@@ -95,6 +98,8 @@ class TaskPipeline : private WatchSink {
     DoubtfulTimes doubt;
     LossCounts losses;
     StealAccount steal;
+    StealShares shares{kGroups};
+    std::optional<std::uint64_t> stolen_ns;  // not shared out yet
     LossLedger ledger;
     LedgerCounter* counter;
     std::vector<Interval> intervals;                    // of this drain, as the next
@@ -117,6 +122,7 @@ class TaskPipeline : private WatchSink {
   void ask_gauge();
   bool follow_current(std::size_t place, std::uint64_t drained_ns);
   void note_told(std::size_t place, std::uint64_t drained_ns, bool followed);
+  void share_out(Stream& stream);
   void lost(std::size_t cpu, const Loss& loss, std::span<const Interval> intervals) override;
   void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override;
   std::uint64_t latest_ns(std::uint64_t end_ns);
@@ -137,6 +143,9 @@ class TaskPipeline : private WatchSink {
     ReportLost before;  // what had been lost when it began
     WatchAccount counts;
     std::optional<LossLog> losses;
+    std::uint64_t steal_ns;  // its share
+
+    [[nodiscard]] bool has(std::uint8_t group, std::size_t own) const { return any || group == own; }
   };
   std::array<std::optional<Account>, kGroups> accounts_;
   std::uint64_t missed_runs_ = 0;

@@ -37,6 +37,7 @@ Status Daemon::run() {
     if (tick.value() == Tick::stop) break;
     if (tick.value() == Tick::reload) (void)reload(ticker.value());
     if (reloads_.wanted()) reloads_.answer(reload(ticker.value()));
+    if (watch_sessions_.take_asked()) pipeline_->want_steal();
     pipeline_->drain();
     if (pipeline_->tasks() != nullptr) watch_sessions_.step(*pipeline_->tasks(), monotonic_ns());
     if (Status chosen = choose_pace(ticker.value()); !chosen) return chosen.error();

@@ -31,6 +31,7 @@ bool WatchSessions::is_open(std::size_t group) {
 void WatchSessions::ask(std::size_t group) {
   const std::lock_guard lock(mutex_);
   sessions_[group].asked = true;
+  asked_.store(true, std::memory_order_relaxed);
   wanted_.store(true, std::memory_order_release);
 }
 

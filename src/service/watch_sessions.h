@@ -34,6 +34,8 @@ class WatchSessions {
 
   /// Main thread: something is asked that the next drain answers, or somebody takes each loss. One atomic load.
   [[nodiscard]] bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
+  /// Main thread, before a drain: a report was asked for since the last time. One atomic load unless it was.
+  bool take_asked() { return asked_.load(std::memory_order_relaxed) && asked_.exchange(false); }
   /// Main thread, after a drain: does what is asked. One atomic load unless something is.
   void step(TaskPipeline& pipeline, std::uint64_t now_ns);
 
@@ -51,6 +53,7 @@ class WatchSessions {
   void step(std::size_t group, TaskPipeline& pipeline, std::uint64_t now_ns);
 
   std::atomic<bool> wanted_{false};
+  std::atomic<bool> asked_{false};
   std::mutex mutex_;
   std::array<Session, TaskPipeline::kGroups> sessions_;  // by group; the first is none
   std::size_t last_ = 0;                                 // opened; the next is another one, so that old groups fade

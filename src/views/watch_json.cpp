@@ -39,6 +39,11 @@ constexpr auto kLedger = [](auto& report, const auto& field) {
   field("unexplained_ns", report.unexplained_ns);
 };
 
+constexpr auto kSteal = [](auto& steal, const auto& field) {
+  field("steal_ns", steal.ns);
+  field("steal_step_ns", steal.step_ns);
+};
+
 constexpr auto kBucket = [](auto& bucket, const auto& field) {
   field("low_ns", bucket.low_ns);
   field("high_ns", bucket.high_ns);
@@ -84,6 +89,7 @@ void read_watch(const Fields& fields, WatchReport& report) {
   fields.read("tasks_seen", report.tasks_seen);
   read_members(fields, kCounts, report.counts);
   read_members(fields, kLedger, report);
+  if (fields.optional("steal_ns") != nullptr) read_members(fields, kSteal, report.steal.emplace());
   fields.each("sources", [&](const Fields& item) { read_source(item, report.sources.emplace_back()); });
   fields.each("combinations", [&](const Fields& item) { read_combination(item, report.combinations.emplace_back()); });
   fields.each("run_histogram", [&](const Fields& item) { read_members(item, kBucket, report.runs.emplace_back()); });
@@ -103,6 +109,7 @@ std::string to_json(const WatchReport& report) {
             {"cpus", report.cpus},   {"tasks_seen", report.tasks_seen}};
   add_members(kCounts, report.counts, json);
   add_members(kLedger, report, json);
+  if (report.steal) add_members(kSteal, *report.steal, json);
   json.update(Json{{"sources", Json::array()},
                    {"combinations", Json::array()},
                    {"run_histogram", histogram_json(report.runs)},

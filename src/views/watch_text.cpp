@@ -64,6 +64,10 @@ std::string totals(const WatchReport& report) {
                   format_duration(report.stolen_ns), format_share(ratio(report.stolen_ns, report.runnable_ns)),
                   plural(report.interruptions, "interruption", "interruptions"),
                   format_rate(report.interruptions, report.runnable_ns), format_duration(report.max_interruption_ns));
+  if (report.steal) {
+    text += fmt::format("steal     {}, the host's, while they had a CPU: by their share of its time, to {} a CPU\n",
+                        format_duration(report.steal->ns), format_duration(report.steal->step_ns));
+  }
   text += fmt::format("switches  {} voluntary, {} involuntary; {}\n", counts.voluntary, counts.involuntary,
                       plural(counts.migrations, "migration", "migrations"));
   text += fmt::format("faults    {} minor, {} major{}\n", counts.minor_faults, counts.major_faults,

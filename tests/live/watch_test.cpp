@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks that are watched, beside the kernel's own account of them and beside noise that was made on purpose.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <csignal>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "../unit/base_temporary_directory.h"
+#include "base/read_file.h"
 #include "command.h"
 #include "measurement.h"
 #include "quiet_cpu.h"
 #include "selftest/truth.h"
+#include "trace/steal_clock.h"
 #include "views/watch.h"
 #include "watched_task.h"
 #include "watching_daemon.h"
@@ -40,6 +44,17 @@ std::uint64_t total_of(const WatchReport& report, const std::string& kind, const
   }
   return 0;
 }
+
+// Since boot, as the kernel counts it.
+std::uint64_t steal_of(unsigned cpu) {
+  const auto stat = read_file("/proc/stat");
+  REQUIRE(stat.ok());
+  std::vector<std::uint64_t> stolen_ns;
+  parse_steal(stat.value(), StealClock::step_ns(), stolen_ns);
+  return stolen_ns.at(cpu);
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::uint64_t in_categories(const WatchTask& task) {
   std::uint64_t sum = 0;
@@ -133,6 +148,29 @@ TEST_CASE("watch: what a task does by its own wish is not taken from it") {
   CHECK(report.counts.voluntary >= 200);
   CHECK(report.runnable_ns < report.elapsed_ns / 2);
   CHECK(report.stolen_ns <= report.runnable_ns);
+}
+
+TEST_CASE("watch: a task has its share of what the host steals from its CPU") {
+  const std::uint64_t boot_ns = steal_of(probed_cpu());
+  const WatchingDaemon daemon;
+  WatchedTask task(probed_cpu());
+  std::uint64_t before_ns = 0;
+  std::uint64_t after_ns = 0;
+  const WatchReport report = watch(daemon, task.pid(), [&] {
+    before_ns = steal_of(probed_cpu());
+    task.work({.busy_ns = 4'000'000'000});
+    after_ns = steal_of(probed_cpu());
+  });
+  if (!report.steal) {  // where none was counted until the daemon began, it does not look
+    CHECK(boot_ns == 0);
+    CHECK(std::ranges::any_of(report.unsupported, [](const std::string& what) { return has(what, "steal time"); }));
+    return;
+  }
+  INFO(after_ns - before_ns << " ns counted while it worked, " << report.steal->ns << " ns told");
+  CHECK(report.steal->ns <= steal_of(probed_cpu()) - boot_ns);
+  // It has its CPU nearly for itself, in each second of it.
+  CHECK(static_cast<double>(report.steal->ns + report.steal->step_ns) >=
+        0.8 * static_cast<double>(after_ns - before_ns));
 }
 
 TEST_CASE("watch: a command's report comes when it ends, with its exit code") {

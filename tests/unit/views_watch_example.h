@@ -24,6 +24,7 @@ inline WatchReport watch() {
   report.hypervisor_ns = 2'000'000;
   report.hardware_ns = 1'500'000;
   report.unexplained_ns = 500'000;
+  report.steal = {40'000'000, 10'000'000};
   report.sources = {{0, "preemption", "task", "crond", 40, 100'000'000, 10'000, 2'500'000, 4'000'000, 700'000, 0.5},
                     {0, "periodic", "vector", "local_timer", 4950, 90'000'000, 9'000, 18'181, 80'000, 2'000, 0.45},
                     {0, "overhead", "overhead", "overhead", 4980, 6'000'000, 800, 1'204, 9'000, 90, 0.03},

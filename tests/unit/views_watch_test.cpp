@@ -23,36 +23,37 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 }  // namespace
 
 TEST_CASE("the watch has its counts beside its other fields", "[views]") {
-  CHECK(views::to_json(examples::watch()) ==
-        R"({"schema":"noised.watch/1","selection":"pid 12, 13","final":true,"elapsed_ns":10000000000,)"
-        R"("cpus":"1-3","tasks_seen":3,"runs":230,"voluntary":200,"involuntary":30,"migrations":12,)"
-        R"("minor_faults":4100,"major_faults":2,"run_ns":19700000000,"preempted_ns":90000000,)"
-        R"("queued_ns":10000000,"max_wait_ns":3990000,"unseen_runs":4,"unseen_wait_ns":1500000,)"
-        R"("runnable_ns":19800000000,"interruptions":5123,"incomplete":1,"stolen_ns":200000000,)"
-        R"("max_interruption_ns":4000000,"explained_ns":190000000,"overhead_ns":6000000,)"
-        R"("hypervisor_ns":2000000,"hardware_ns":1500000,"unexplained_ns":500000,)"
-        R"("sources":[{"category":"preemption","kind":"task","name":"crond","count":40,"total_ns":100000000,)"
-        R"("min_ns":10000,"mean_ns":2500000,"max_ns":4000000,"stddev_ns":700000,"share":0.5},)"
-        R"({"category":"periodic","kind":"vector","name":"local_timer","count":4950,"total_ns":90000000,)"
-        R"("min_ns":9000,"mean_ns":18181,"max_ns":80000,"stddev_ns":2000,"share":0.45},{"category":"overhead",)"
-        R"("kind":"overhead","name":"overhead","count":4980,"total_ns":6000000,"min_ns":800,"mean_ns":1204,)"
-        R"("max_ns":9000,"stddev_ns":90,"share":0.03},{"category":"page_fault","kind":"page_fault",)"
-        R"("name":"user","count":4102,"total_ns":0,"min_ns":0,"mean_ns":0,"max_ns":0,"stddev_ns":0,)"
-        R"("share":0.0}],"combinations":[{"sources":["vector:local_timer","softirq:TIMER"],"count":2400,)"
-        R"("total_ns":50000000,"max_ns":120000,"min_ns":9000,"mean_ns":20833,"stddev_ns":400}],)"
-        R"("run_histogram":[{"low_ns":1000000,"high_ns":1015623,"count":100},{"low_ns":2000000,)"
-        R"("high_ns":2031247,"count":129},{"low_ns":90000000,"high_ns":90999999,"count":1}],)"
-        R"("wait_histogram":[{"low_ns":1000000,"high_ns":1015623,"count":41},{"low_ns":3932160,)"
-        R"("high_ns":3997695,"count":1}],"tasks":[{"pid":12,"tgid":12,"name":"lmp","ended":true,"runs":130,)"
-        R"("voluntary":110,"involuntary":20,"migrations":7,"minor_faults":4000,"major_faults":1,)"
-        R"("run_ns":9800000000,"preempted_ns":80000000,"queued_ns":9000000,"max_wait_ns":3990000,)"
-        R"("unseen_runs":3,"unseen_wait_ns":1400000,"stolen_ns":150000000,"interruptions":2600,)"
-        R"("categories":{"preemption":98000000,"periodic":52000000}},{"pid":13,"tgid":12,"name":"lmp/1",)"
-        R"("ended":false,"runs":100,"voluntary":90,"involuntary":10,"migrations":5,"minor_faults":102,)"
-        R"("major_faults":1,"run_ns":9900000000,"preempted_ns":0,"queued_ns":0,"max_wait_ns":0,"unseen_runs":1,)"
-        R"("unseen_wait_ns":100000,"stolen_ns":0,"interruptions":0,"categories":{}}],"lost":{"events":1,)"
-        R"("detours":2,"unpaired":3,"missed_runs":4,"incomplete_detours":5,"by":[{"cpu":1,"reason":"ring_full",)"
-        R"("count":7}]},"unsupported":["page_fault duration: fentry refused by kernel"]})");
+  CHECK(
+      views::to_json(examples::watch()) ==
+      R"({"schema":"noised.watch/1","selection":"pid 12, 13","final":true,"elapsed_ns":10000000000,)"
+      R"("cpus":"1-3","tasks_seen":3,"runs":230,"voluntary":200,"involuntary":30,"migrations":12,)"
+      R"("minor_faults":4100,"major_faults":2,"run_ns":19700000000,"preempted_ns":90000000,)"
+      R"("queued_ns":10000000,"max_wait_ns":3990000,"unseen_runs":4,"unseen_wait_ns":1500000,)"
+      R"("runnable_ns":19800000000,"interruptions":5123,"incomplete":1,"stolen_ns":200000000,)"
+      R"("max_interruption_ns":4000000,"explained_ns":190000000,"overhead_ns":6000000,)"
+      R"("hypervisor_ns":2000000,"hardware_ns":1500000,"unexplained_ns":500000,"steal_ns":40000000,"steal_step_ns":10000000,)"
+      R"("sources":[{"category":"preemption","kind":"task","name":"crond","count":40,"total_ns":100000000,)"
+      R"("min_ns":10000,"mean_ns":2500000,"max_ns":4000000,"stddev_ns":700000,"share":0.5},)"
+      R"({"category":"periodic","kind":"vector","name":"local_timer","count":4950,"total_ns":90000000,)"
+      R"("min_ns":9000,"mean_ns":18181,"max_ns":80000,"stddev_ns":2000,"share":0.45},{"category":"overhead",)"
+      R"("kind":"overhead","name":"overhead","count":4980,"total_ns":6000000,"min_ns":800,"mean_ns":1204,)"
+      R"("max_ns":9000,"stddev_ns":90,"share":0.03},{"category":"page_fault","kind":"page_fault",)"
+      R"("name":"user","count":4102,"total_ns":0,"min_ns":0,"mean_ns":0,"max_ns":0,"stddev_ns":0,)"
+      R"("share":0.0}],"combinations":[{"sources":["vector:local_timer","softirq:TIMER"],"count":2400,)"
+      R"("total_ns":50000000,"max_ns":120000,"min_ns":9000,"mean_ns":20833,"stddev_ns":400}],)"
+      R"("run_histogram":[{"low_ns":1000000,"high_ns":1015623,"count":100},{"low_ns":2000000,)"
+      R"("high_ns":2031247,"count":129},{"low_ns":90000000,"high_ns":90999999,"count":1}],)"
+      R"("wait_histogram":[{"low_ns":1000000,"high_ns":1015623,"count":41},{"low_ns":3932160,)"
+      R"("high_ns":3997695,"count":1}],"tasks":[{"pid":12,"tgid":12,"name":"lmp","ended":true,"runs":130,)"
+      R"("voluntary":110,"involuntary":20,"migrations":7,"minor_faults":4000,"major_faults":1,)"
+      R"("run_ns":9800000000,"preempted_ns":80000000,"queued_ns":9000000,"max_wait_ns":3990000,)"
+      R"("unseen_runs":3,"unseen_wait_ns":1400000,"stolen_ns":150000000,"interruptions":2600,)"
+      R"("categories":{"preemption":98000000,"periodic":52000000}},{"pid":13,"tgid":12,"name":"lmp/1",)"
+      R"("ended":false,"runs":100,"voluntary":90,"involuntary":10,"migrations":5,"minor_faults":102,)"
+      R"("major_faults":1,"run_ns":9900000000,"preempted_ns":0,"queued_ns":0,"max_wait_ns":0,"unseen_runs":1,)"
+      R"("unseen_wait_ns":100000,"stolen_ns":0,"interruptions":0,"categories":{}}],"lost":{"events":1,)"
+      R"("detours":2,"unpaired":3,"missed_runs":4,"incomplete_detours":5,"by":[{"cpu":1,"reason":"ring_full",)"
+      R"("count":7}]},"unsupported":["page_fault duration: fentry refused by kernel"]})");
 }
 
 TEST_CASE("the watch comes back from its JSON as it was", "[views]") {
@@ -62,6 +63,9 @@ TEST_CASE("the watch comes back from its JSON as it was", "[views]") {
   CHECK(views::to_json(back.value()) == json);
   CHECK(back.value().counts.unseen_wait_ns == 1'500'000);
   CHECK(back.value().tasks[0].categories == examples::watch().tasks[0].categories);
+  REQUIRE(back.value().steal);
+  CHECK(back.value().steal->ns == 40'000'000);
+  CHECK_FALSE(views::parse_watch(views::to_json(WatchReport{})).value().steal);
   CHECK(back.value().waits[1].high_ns == 3'997'695);
   CHECK(views::to_json(views::parse_watch(views::to_json(WatchReport{})).value()) == views::to_json(WatchReport{}));
 }
@@ -93,6 +97,7 @@ TEST_CASE("the watch is a page", "[views]") {
 
 runnable  19.8 s: 19.7 s on a CPU, 90.0 ms preempted, 10.0 ms queued after a wakeup
 stolen    200 ms, 1.01% of that, in 5123 interruptions: 259 per runnable second, the longest 4.00 ms
+steal     40.0 ms, the host's, while they had a CPU: by their share of its time, to 10.0 ms a CPU
 switches  200 voluntary, 30 involuntary; 12 migrations
 faults    4100 minor, 2 major, whose time is not known: it counts as the tasks' own
 
