@@ -35,8 +35,9 @@ Losses losses_in(const std::string& lines) {
   return losses;
 }
 
-// Without what tells of the session, not of the tasks.
+// Without what tells of the session, not of the tasks; nor, of a recording, anything of steal time.
 std::string of_tasks(WatchReport report) {
+  report.steal.reset();
   report.elapsed_ns = 0;
   report.final = true;
   report.lost = {};
