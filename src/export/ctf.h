@@ -10,8 +10,9 @@
 
 namespace noised {
 
-/// Creates the directory `out` with a stream for each CPU; nothing of it stays if something goes wrong. Times are
-/// CLOCK_MONOTONIC. Of a damaged recording everything before the damage is exported, and the error tells where that is.
+/// Creates the directory `out` with a stream for each CPU, or three where tasks were watched; nothing of it stays if
+/// something goes wrong. Times are CLOCK_MONOTONIC. Of a damaged recording everything before the damage is exported,
+/// and the error tells where that is.
 Status export_ctf(const Play& play, const std::string& out, const Progress& progress);
 
 }  // namespace noised

@@ -51,7 +51,7 @@ stream {
 };
 )";
 
-constexpr std::string_view kDetourFields =
+constexpr std::string_view kLedgerFields =
     "uint64_t duration_ns; uint64_t explained_ns; uint64_t overhead_ns; uint64_t hypervisor_ns; uint64_t hardware_ns; "
     "uint64_t unexplained_ns; uint8_t incomplete; uint32_t entries_length; "
     "struct { source_t source; uint8_t depth; uint64_t self_ns; } entries[entries_length];";
@@ -74,20 +74,39 @@ void add_event(std::string& text, std::uint16_t id, std::string_view name, std::
   fmt::format_to(std::back_inserter(text), "  fields := struct {{ {} }};\n}};\n", fields);
 }
 
-void add_events(std::string& text) {
+template <typename Add>
+void each_kind(const Add& add) {
+  for (auto number = static_cast<unsigned>(Kind::nmi); number < static_cast<unsigned>(Kind::hypervisor); ++number) {
+    const auto kind = static_cast<Kind>(number);
+    add(kind, fmt::format("source_t source; {} id;", has_address(kind) ? "address_t" : "uint64_t"));
+  }
+}
+
+void add_events_of_loops(std::string& text) {
   add_event(text, kCtfObservedSince, "observed_since", "uint64_t first_ns;");
   add_event(text, kCtfNotObservedEntry, "not_observed_entry", "");
   add_event(text, kCtfNotObservedExit, "not_observed_exit", "uint64_t duration_ns;");
   add_event(text, kCtfDetourEntry, "detour_entry", "");
-  add_event(text, kCtfDetourExit, "detour_exit", kDetourFields);
-  for (auto number = static_cast<unsigned>(Kind::nmi); number < static_cast<unsigned>(Kind::hypervisor); ++number) {
-    const auto kind = static_cast<Kind>(number);
-    const std::string_view id_type = has_address(kind) ? "address_t" : "uint64_t";
-    add_event(text, ctf_entry(kind), fmt::format("{}_entry", to_string(kind)),
-              fmt::format("source_t source; {} id; uint8_t flags;", id_type));
-    add_event(text, ctf_exit(kind), fmt::format("{}_exit", to_string(kind)),
-              fmt::format("source_t source; {} id; uint64_t duration_ns;", id_type));
-  }
+  add_event(text, kCtfDetourExit, "detour_exit", kLedgerFields);
+  each_kind([&text](Kind kind, const std::string& fields) {
+    add_event(text, ctf_entry(kind), fmt::format("{}_entry", to_string(kind)), fields + " uint8_t flags;");
+    add_event(text, ctf_exit(kind), fmt::format("{}_exit", to_string(kind)), fields + " uint64_t duration_ns;");
+  });
+}
+
+// Each is told when it ended: it began its duration_ns before.
+void add_events_of_tasks(std::string& text) {
+  add_event(text, kCtfRun, "run",
+            "uint32_t pid; uint32_t tgid; source_t task; uint64_t duration_ns; uint8_t preempted; uint8_t ended; "
+            "uint8_t migrated; uint32_t voluntary; uint32_t involuntary; uint32_t minor_faults; uint32_t major_faults; "
+            "uint32_t unseen_runs; uint64_t unseen_wait_ns;");
+  add_event(text, kCtfRunning, "running", "uint32_t pid; uint64_t duration_ns;");
+  for (const LossKind kind : {LossKind::interrupted, LossKind::preempted, LossKind::queued})
+    add_event(text, ctf_loss(kind), to_string(kind),
+              fmt::format("uint32_t pid; source_t task; uint64_t waited_ns; {}", kLedgerFields));
+  each_kind([&text](Kind kind, const std::string& fields) {
+    add_event(text, ctf_whole(kind), to_string(kind), fields + " uint8_t flags; uint64_t duration_ns;");
+  });
 }
 
 void add_sources(const SourceTable& sources, std::string& text) {
@@ -179,7 +198,7 @@ std::string ctf_metadata(const Player& player, std::uint64_t moved) {
   add_clock(player.playback().description().base.clock, text);
   text += kStreams;
   add_sources(player.playback().sources(), text);
-  add_events(text);
+  player.playback().watches_tasks() ? add_events_of_tasks(text) : add_events_of_loops(text);
   return text;
 }
 

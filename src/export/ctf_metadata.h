@@ -9,22 +9,32 @@
 #include <string_view>
 
 #include "recording/player.h"
+#include "watch/task_run.h"
 
 namespace noised {
 
-/// Ids of events. Those of an interval are ctf_entry() and ctf_exit() of its kind.
+/// Ids of events. Those of an interval are ctf_entry() and ctf_exit() of its kind; where tasks were watched,
+/// ctf_whole().
 enum : std::uint16_t {
   kCtfObservedSince,
   kCtfNotObservedEntry,
   kCtfNotObservedExit,
   kCtfDetourEntry,
   kCtfDetourExit,
+  kCtfRun,
+  kCtfRunning,
+  kCtfFirstLoss,
   kCtfFirstInterval = 16,
 };
 constexpr std::uint16_t ctf_entry(Kind kind) {
   return static_cast<std::uint16_t>(kCtfFirstInterval + 2 * static_cast<std::uint16_t>(kind));
 }
 constexpr std::uint16_t ctf_exit(Kind kind) { return static_cast<std::uint16_t>(ctf_entry(kind) + 1); }
+
+constexpr std::uint16_t ctf_whole(Kind kind) { return ctf_entry(kind); }
+constexpr std::uint16_t ctf_loss(LossKind kind) {
+  return static_cast<std::uint16_t>(kCtfFirstLoss + static_cast<std::uint16_t>(kind));
+}
 
 /// The metadata of what was played. `moved`: events that have a later time than they should.
 std::string ctf_metadata(const Player& player, std::uint64_t moved);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "export/ctf_fields.h"
+
 namespace noised {
 namespace {
 

@@ -13,9 +13,8 @@ bool needs_loop(const Options& options) {
     case Command::status:
     case Command::record:
     case Command::watch:
-      return false;
     case Command::export_trace:
-      return options.format == ExportFormat::ctf;
+      return false;
     default:
       return true;
   }
@@ -28,7 +27,7 @@ Status check_loops(const Options& options, std::string_view mode) {
   return failure(
       "tasks were watched here, and this shows what a loop measured",
       "measure with mode = \"probe\"; of watched tasks there are report (also --html), detours, histogram, top, "
-      "watch and export as csv, paraver or perfetto");
+      "watch and export");
 }
 
 }  // namespace noised::client

@@ -134,6 +134,9 @@ TEST_CASE("watch record: a whole run, played, gives the report that it gave itse
     CHECK(refused.exit_code == 1);
     CHECK(refused.err.find("mode = \"probe\"") != std::string::npos);
   }
-  CHECK(run({NOISECTL_BINARY, "export", "--format", "csv", "-o", directory.path("csv"), file}).exit_code == 0);
+  for (const char* const format : {"csv", "ctf", "paraver", "perfetto"}) {
+    INFO(format);
+    CHECK(run({NOISECTL_BINARY, "export", "--format", format, "-o", directory.path(format), file}).exit_code == 0);
+  }
   CHECK(std::filesystem::file_size(directory.path("csv") + "/runs.csv") > 1'000);
 }

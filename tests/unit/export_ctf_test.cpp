@@ -7,7 +7,7 @@
 #include "export/ctf_metadata.h"
 #include "export/ctf_order.h"
 #include "export/ctf_stream.h"
-#include "export_scene.h"
+#include "export_ctf_read.h"
 
 using namespace noised;
 using namespace noised::test;
@@ -26,30 +26,6 @@ void nest(std::mt19937_64& random, std::uint64_t start, std::uint64_t end, int d
   }
   told.push_back({start, end, static_cast<SourceId>(told.size()), Kind::irq, 0, 0, 0});
 }
-
-/// Reads numbers as ctf_metadata.cpp describes them.
-class Bytes {
- public:
-  explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
-  template <typename T>
-  T take() {
-    T value{};
-    REQUIRE(bytes_.size() >= sizeof(T));
-    std::memcpy(&value, bytes_.data(), sizeof(T));
-    bytes_.remove_prefix(sizeof(T));
-    return value;
-  }
-  std::string_view take(std::size_t size) {
-    REQUIRE(bytes_.size() >= size);
-    const std::string_view taken = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return taken;
-  }
-  [[nodiscard]] bool empty() const { return bytes_.empty(); }
-
- private:
-  std::string_view bytes_;
-};
 
 struct Read {
   std::map<SourceId, std::uint64_t> self_ns;
@@ -77,44 +53,22 @@ void read_detour(Bytes& bytes, Read& read) {
   }
 }
 
-void read_event(Bytes& bytes, Read& read) {
-  const auto id = bytes.take<std::uint16_t>();
-  const auto time = bytes.take<std::uint64_t>();
-  REQUIRE(time >= read.last_ns);
-  read.last_ns = time;
-  if (id == kCtfObservedSince) {
-    (void)bytes.take<std::uint64_t>();
-  } else if (id == kCtfNotObservedExit) {
-    read.gaps_ns += bytes.take<std::uint64_t>();
-  } else if (id == kCtfDetourExit) {
-    read_detour(bytes, read);
-  } else if (id >= kCtfFirstInterval) {
-    const bool exit = id % 2 == 1;
-    ++(exit ? read.exits : read.entries);
-    (void)bytes.take(4 + 8 + (exit ? 8 : 1));
-  }
-}
-
 Read read_stream(const std::string& path, unsigned cpu) {
-  const std::string content = content_of(path);
-  Bytes packets(content);
   Read read;
-  for (std::uint64_t sequence = 0; !packets.empty(); ++sequence) {
-    REQUIRE(packets.take<std::uint32_t>() == 0xc1fc1fc1);
-    REQUIRE(packets.take<std::uint32_t>() == 0);
-    const auto begin = packets.take<std::uint64_t>();
-    const auto end = packets.take<std::uint64_t>();
-    const auto bits = packets.take<std::uint64_t>();
-    REQUIRE(packets.take<std::uint64_t>() == bits);
-    REQUIRE(packets.take<std::uint64_t>() == sequence);
-    read.discarded = packets.take<std::uint64_t>();
-    REQUIRE(packets.take<std::uint32_t>() == cpu);
-    REQUIRE(begin >= read.last_ns);
-    Bytes events(packets.take(bits / 8 - 60));
-    if (events.empty()) continue;  // there only to tell losses
-    while (!events.empty()) read_event(events, read);
-    REQUIRE(read.last_ns == end);
-  }
+  read.discarded = read_ctf_stream(path, cpu, [&read](std::uint16_t id, std::uint64_t time_ns, Bytes& bytes) {
+    read.last_ns = time_ns;
+    if (id == kCtfObservedSince) {
+      (void)bytes.take<std::uint64_t>();
+    } else if (id == kCtfNotObservedExit) {
+      read.gaps_ns += bytes.take<std::uint64_t>();
+    } else if (id == kCtfDetourExit) {
+      read_detour(bytes, read);
+    } else if (id >= kCtfFirstInterval) {
+      const bool exit = id % 2 == 1;
+      ++(exit ? read.exits : read.entries);
+      (void)bytes.take(4 + 8 + (exit ? 8 : 1));
+    }
+  });
   return read;
 }
 

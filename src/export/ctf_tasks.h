@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Watched tasks as streams of the Common Trace Format.
+#pragma once
+
+#include <noised/result.h>
+
+#include <cstdint>
+
+#include "export/export.h"
+#include "export/new_directory.h"
+
+namespace noised {
+
+/// Three streams for each CPU, each in order of time: its intervals, interruptions of tasks there, and their runs with
+/// the waits before them. Each is told by one event, when it ended. Returns how many got a later time.
+Result<std::uint64_t> write_ctf_tasks(Player& player, NewDirectory& directory, const Progress& progress);
+
+}  // namespace noised
