@@ -33,10 +33,19 @@ void RankWatch::look(const WatchTask& task, Process& process) const {
   process.claim = parse_rank(environment.value());
 }
 
+// In another PID namespace, this number is somebody else's.
+std::uint32_t RankWatch::process_of(const WatchTask& task) const {
+  const auto process = tasks_.process_of(task.pid);
+  const auto stat = process ? tasks_.stat(*process, task.pid) : std::nullopt;
+  return stat && comm_of(*stat) == task.name ? *process : 0;
+}
+
 void RankWatch::take(WatchReport& report) {
   std::map<std::uint32_t, Process> processes;
   std::set<std::uint32_t> looked_at;
-  for (const WatchTask& task : report.tasks) {
+  for (WatchTask& task : report.tasks) {
+    // No run of it has ended: one that spins on a CPU of its own may never give it up.
+    if (task.tgid == 0 && !task.ended) task.tgid = process_of(task);
     const auto [at, fresh] = processes.try_emplace(task.tgid);
     const auto known = processes_.find(task.tgid);
     if (fresh && known != processes_.end()) at->second = std::move(known->second);

@@ -19,7 +19,7 @@ class RankWatch {
   /// `root` is where /proc is mounted.
   explicit RankWatch(std::string root = "/proc") : root_(std::move(root)), tasks_(root_) {}
 
-  /// Adds the ranks to a report; reports come in order.
+  /// Adds the ranks to a report, and whose process a task is that has not left its CPU; reports come in order.
   void take(WatchReport& report);
 
  private:
@@ -29,6 +29,7 @@ class RankWatch {
     std::optional<RankClaim> claim;
   };
   void look(const WatchTask& task, Process& process) const;
+  [[nodiscard]] std::uint32_t process_of(const WatchTask& task) const;
 
   std::string root_;
   ProcTasks tasks_;

@@ -64,6 +64,7 @@ WatchAccount::Task* WatchAccount::task(std::uint32_t pid) {
   if (tasks_.size() + ended_.size() >= kTasks) return nullptr;
   Task& made = tasks_[pid];
   made.pid = pid;
+  ++seen_;
   return &made;
 }
 
@@ -74,7 +75,6 @@ void WatchAccount::ran(const TaskRun& run, const RunFacts& facts) {
   if (run_ns != 0) runs_.add(run_ns);
   Task* const of = task(run.pid);
   if (of == nullptr) return;
-  if (of->counts.runs == 0) ++seen_;
   of->tgid = run.tgid;
   of->name = run.name;
   add_run(run_ns, facts, of->counts);
@@ -152,6 +152,7 @@ void WatchAccount::add_current(const CurrentTask& current, std::uint64_t now_ns,
   const std::uint64_t ns = now_ns - std::min(now_ns, start_ns);
   report.counts.run_ns += ns;
   report.runnable_ns += ns;
+  if (!tasks_.contains(current.pid)) ++report.tasks_seen;  // nothing was taken from it yet
   for (WatchTask& task : report.tasks) {
     if (task.pid == current.pid && !task.ended) task.counts.run_ns += ns;
   }

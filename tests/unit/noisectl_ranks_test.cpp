@@ -185,6 +185,19 @@ TEST_CASE("a process that has ended keeps its rank", "[noisectl]") {
   CHECK(process.rank("lmp", true) == "2");
 }
 
+TEST_CASE("a task that never left its CPU has the rank of its process", "[noisectl]") {
+  OneProcess process;
+  process.is("lmp", kRankTwo);
+  WatchReport report;
+  report.tasks = {task(10, 0), task(11, 0)};
+  report.tasks[1].name = "another";  // it has ended, or is another PID namespace's
+  process.ranks.take(report);
+  CHECK(report.tasks[0].tgid == 10);
+  CHECK(report.tasks[0].rank == 2);
+  CHECK(report.tasks[1].tgid == 0);
+  CHECK(report.rank_unknown == 1);
+}
+
 TEST_CASE("a process that executes its program after the first report has its rank in the next", "[noisectl]") {
   OneProcess process;
   process.is("orted", environment({"HOME=/"}));
