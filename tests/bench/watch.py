@@ -19,6 +19,8 @@ PROGRAMS = {
     "fork": ("--fork", "--fork-ops", "2200"),
     "network": ("--sock", "--sock-ops", "900"),
     "barrier": ("--futex", "--futex-ops", "40000"),
+    # Pairs of processes that wake each other: on one CPU, or where the scheduler puts them, which changes.
+    "switches_on_one_cpu": ("--switch", "--switch-ops", "150000", "--taskset", "1"),
     "switches": ("--switch", "--switch-ops", "250000"),
 }
 
