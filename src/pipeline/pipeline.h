@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,8 +71,11 @@ class Pipeline : public Recordable {
   [[nodiscard]] TaskPipeline* tasks() { return tasks_.get(); }
 
  private:
+  // Never copied, never moved: a copy of `popped` has no capacity, and a ring is popped only as far as that goes.
   struct Stream {
     Stream(std::size_t place, Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns);
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
 
     std::size_t index;
     Probe& probe;
@@ -119,7 +123,7 @@ class Pipeline : public Recordable {
   PipelineSink* sink_ = nullptr;
   DetourFeed feed_;
   SnapshotExchange snapshots_;
-  std::vector<Stream> streams_;
+  std::deque<Stream> streams_;  // does not move them when it grows
   std::unique_ptr<TaskPipeline> tasks_;
   std::vector<std::uint64_t> tasks_stolen_ns_;  // the steal clock at the last look, by place
   std::vector<std::uint64_t> tasks_shared_ns_;  // and when it was last shared out

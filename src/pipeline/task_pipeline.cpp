@@ -39,7 +39,6 @@ TaskPipeline::TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions
       watch_(options.cpus.size(), *this),
       gauge_(start_gauge(options)),
       missed_runs_(parts.tracer.missed_runs()) {
-  streams_.reserve(options.cpus.size());
   for (std::size_t place = 0; place < options.cpus.size(); ++place) {
     LedgerCounter* counter = options.counters.empty() ? nullptr : options.counters[place];
     if (counter == nullptr) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -92,6 +93,8 @@ class TaskPipeline : private WatchSink {
  private:
   struct Stream {
     Stream(unsigned of, LedgerCounter* counts, const TaskPipelineOptions& options, std::uint64_t now_ns);
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
 
     unsigned cpu;
     CauseMatcher causes;
@@ -134,7 +137,7 @@ class TaskPipeline : private WatchSink {
   TaskPipelineOptions options_;
   PipelineSink* sink_ = nullptr;
   std::vector<std::unique_ptr<LedgerCounter>> own_counters_;
-  std::vector<Stream> streams_;
+  std::deque<Stream> streams_;  // does not move them when it grows
   TaskWatch watch_;
   std::unique_ptr<EntryGauge> gauge_;  // until its costs are known
   unsigned gauged_ = 0;                // so often without enough to learn from

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -30,6 +31,8 @@ class DetourRing {
  public:
   /// `capacity` is a power of two. All memory is touched here.
   explicit DetourRing(std::size_t capacity) : records_(capacity), mask_(capacity - 1) {}
+  DetourRing(const DetourRing&) = delete;
+  DetourRing& operator=(const DetourRing&) = delete;
 
   /// Producer: stores a detour, or counts it as lost when the ring is full; a sample that is refused is no loss of a
   /// detour. False where it was refused.
@@ -48,10 +51,12 @@ class DetourRing {
     return true;
   }
 
-  /// Consumer: appends every stored detour to `out`, oldest first, as far as its capacity allows without allocating.
+  /// Consumer: appends every stored detour to `out`, oldest first, as far as its capacity allows without allocating;
+  /// asserts that it allows one at least. Who takes nothing of a ring that is not empty never will.
   void pop_all(std::vector<TickDetour>& out) {
     const std::uint64_t end = produced_.load(std::memory_order_acquire);
     std::uint64_t at = consumed_.load(std::memory_order_relaxed);
+    assert(at == end || out.size() < out.capacity());
     while (at != end && out.size() < out.capacity()) out.push_back(records_[at++ & mask_]);
     consumed_.store(at, std::memory_order_release);
   }
