@@ -36,6 +36,8 @@ class CauseMatcher {
   static constexpr std::uint64_t kPatienceNs = 1'000'000'000;
 
   CauseMatcher();
+  CauseMatcher(const CauseMatcher&) = delete;
+  CauseMatcher& operator=(const CauseMatcher&) = delete;
 
   /// Adds an origin whose targets include this CPU. Those of one causing CPU come in order of time.
   void add(const noised_origin& origin);

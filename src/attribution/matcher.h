@@ -35,6 +35,8 @@ class Matcher {
 
   /// `threshold_ns`: the loop's; shorter intervals need not be in a detour. `capacity`: intervals held at most.
   Matcher(std::uint64_t threshold_ns, std::size_t capacity);
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
 
   /// From when the loop observed; intervals that started earlier are matched, but neither eligible nor orphans.
   void begin(std::uint64_t first_ns) { first_ns_ = first_ns; }

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace/tracer.h"
+#include "trace/kernel_events.h"
 
 namespace noised {
 

@@ -24,16 +24,16 @@ constexpr std::uint64_t kAheadNs = 1'000'000;
 
 }  // namespace
 
-Pipeline::Stream::Stream(std::size_t place, Probe& of, const WatchOptions& options, const SourceTable& sources,
+Pipeline::Stream::Stream(std::size_t place, MeasuringLoop& of, const WatchOptions& options, const SourceTable& sources,
                          std::uint64_t now_ns)
-    : index(place), probe(of), watched(options, sources), doubt(now_ns) {
+    : index(place), loop(of), watched(options, sources), doubt(now_ns) {
   popped.reserve(of.ring().capacity());
   intervals.reserve(kIntervals);
 }
 
-Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, ClockMap& clock, SourceTable& sources,
+Pipeline::Pipeline(KernelEvents& kernel, std::span<MeasuringLoop* const> loops, ClockMap& clock, SourceTable& sources,
                    Names& names, const PipelineOptions& options)
-    : tracer_(tracer),
+    : kernel_(kernel),
       clock_(clock),
       sources_(sources),
       names_(names),
@@ -42,27 +42,27 @@ Pipeline::Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, 
       feed_(options.feed_size),
       started_ns_(monotonic_ns()),
       drained_ns_(started_ns_) {
-  for (auto& probe : probes) {
+  for (MeasuringLoop* const loop : loops) {
     WatchOptions watch;
-    watch.cpu = probe->cpu();
+    watch.cpu = loop->cpu();
     watch.threshold_ns = options.threshold_ns;
     watch.outside = options.outside;
     watch.steal_step_ns = steal_clock_ == nullptr ? 0 : StealClock::step_ns();
-    streams_.emplace_back(streams_.size(), *probe, watch, sources, started_ns_);
-    streams_.back().losses.kernel = tracer_.lost(watch.cpu);
+    streams_.emplace_back(streams_.size(), *loop, watch, sources, started_ns_);
+    streams_.back().losses.kernel = kernel_.lost(watch.cpu);
   }
   if (!options.watched_cpus.empty()) {
     TaskPipelineOptions tasks{
         options.watched_cpus, options.outside, steal_clock_ == nullptr ? 0 : StealClock::step_ns(), {}};
     tasks.counters.reserve(streams_.size());
-    const PipelineParts parts{tracer_, sources_, names_, chains_, feed_};
+    const PipelineParts parts{kernel_, sources_, names_, chains_, feed_};
     for (Stream& stream : streams_) tasks.counters.push_back(&stream.watched.counter());
     tasks_ = std::make_unique<TaskPipeline>(parts, tasks, started_ns_);
     tasks_stolen_ns_.resize(options.watched_cpus.size());
     tasks_shared_ns_.resize(options.watched_cpus.size());
   }
-  missed_runs_ = tracer_.missed_runs();
-  lost_origins_ = tracer_.lost_origins();
+  missed_runs_ = kernel_.missed_runs();
+  lost_origins_ = kernel_.lost_origins();
   look_at_steal(started_ns_);
 }
 
@@ -97,7 +97,7 @@ void Pipeline::take_either(Stream& stream, const noised_record& record, const ch
   if (!tasks_ || record.watched != NOISED_WATCH_TASKS) return take(stream, record, comm);
   tasks_->take(stream.index, record, comm, run);
   const std::uint64_t end_ns = record.start_ns + record.duration_ns;
-  const bool is_loop = record.kind == NOISED_KIND_TASK && record.id == tracer_.state(stream.probe.cpu()).probe_pid;
+  const bool is_loop = record.kind == NOISED_KIND_TASK && record.id == kernel_.state(stream.loop.cpu()).probe_pid;
   if (is_loop && (stream.left.empty() || stream.left.back() <= end_ns)) stream.left.push_back(end_ns);
 }
 
@@ -105,9 +105,9 @@ void Pipeline::read(std::size_t index) {
   Stream& stream = streams_[index];
   stream.popped.clear();
   // Before its detours are: what is observed until then, and blind, is among them.
-  stream.last_ticks = stream.probe.progress().last_ticks.load(std::memory_order_acquire);
-  stream.storing_ticks = stream.probe.progress().storing_ticks.load(std::memory_order_relaxed);
-  stream.probe.ring().pop_all(stream.popped);
+  stream.last_ticks = stream.loop.progress().last_ticks.load(std::memory_order_acquire);
+  stream.storing_ticks = stream.loop.progress().storing_ticks.load(std::memory_order_relaxed);
+  stream.loop.ring().pop_all(stream.popped);
   stream.intervals.clear();
   stream.doubt.unseen_ns().clear();
   stream.bad_records = 0;
@@ -115,7 +115,7 @@ void Pipeline::read(std::size_t index) {
   const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record* run) {
     take_either(stream, record, comm, run);
   };
-  tracer_.drain(index, kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
+  kernel_.drain(index, kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
   if (tasks_) tasks_->end_read(index);
   note_unseen_return(stream);
 }
@@ -124,8 +124,8 @@ void Pipeline::read(std::size_t index) {
 // that another task has the CPU, and yet the loop goes on. A true switch is younger than every detour popped before it
 // was read here, so this touches no other detour.
 void Pipeline::note_unseen_return(Stream& stream) {
-  const volatile noised_cpu& state = tracer_.state(stream.probe.cpu());
-  if (state.watched != NOISED_WATCH_LOOP || stream.probe.is_aside()) return;
+  const volatile noised_cpu& state = kernel_.state(stream.loop.cpu());
+  if (state.watched != NOISED_WATCH_LOOP || stream.loop.is_aside()) return;
   const std::uint64_t switched_ns = state.task_start_ns;
   if (switched_ns != 0 && state.current_pid != state.probe_pid) stream.doubt.unseen_ns().push_back(switched_ns);
 }
@@ -136,14 +136,14 @@ void Pipeline::read_origins() {
     const bool sound = is_sound(origin, latest_ns(origin.time_ns));
     if (!sound) ++bad;
     for (Stream& stream : streams_) {
-      const unsigned cpu = stream.probe.cpu();
+      const unsigned cpu = stream.loop.cpu();
       const bool touched = cpu / 64 == origin.word && ((origin.targets >> (cpu % 64)) & 1U) != 0;
       if (sound && touched) stream.causes.add(origin);
     }
     if (sound && tasks_) tasks_->take(origin);
   };
-  const bool complete = tracer_.drain_origins(std::cref(sink));
-  const std::uint64_t lost = tracer_.lost_origins();
+  const bool complete = kernel_.drain_origins(std::cref(sink));
+  const std::uint64_t lost = kernel_.lost_origins();
   origins_missing_ = !complete || lost != lost_origins_ || bad != 0;
   lost_origins_ = lost;
   bad_origins_ += bad;
@@ -153,9 +153,9 @@ void Pipeline::read_origins() {
 bool Pipeline::note_losses(Stream& stream) {
   const std::uint64_t began_ns = monotonic_ns();
   LossCounts now = stream.losses;
-  now.kernel = tracer_.lost(stream.probe.cpu());
-  now.detours = stream.probe.ring().lost();
-  now.samples = stream.probe.ring().lost_samples();
+  now.kernel = kernel_.lost(stream.loop.cpu());
+  now.detours = stream.loop.ring().lost();
+  now.samples = stream.loop.ring().lost_samples();
   LostCounters marked = now.kernel;
   marked.unseen = stream.losses.kernel.unseen;  // a mark says itself which detour it touches
   now.bad += stream.bad_records;
@@ -238,12 +238,12 @@ void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
     chains_.describe(described, index, stream.causes, drained_ns_, to);
   };
   FeedDetour& shown = feed_.stage();
-  to_feed(stream.probe.cpu(), ledger, sources_, std::cref(describe), shown);
+  to_feed(stream.loop.cpu(), ledger, sources_, std::cref(describe), shown);
   if (sink_ != nullptr) sink_->detour(stream.index, ledger, tolerance_ns, shown);
 }
 
 void Pipeline::attribute(Stream& stream) {
-  const LoopProgress& progress = stream.probe.progress();
+  const LoopProgress& progress = stream.loop.progress();
   if (stream.first_ns == 0 && progress.last_ticks.load(std::memory_order_acquire) != 0) {
     stream.first_ns = clock_.to_ns(progress.first_ticks.load(std::memory_order_relaxed));
     stream.watched.begin(stream.first_ns);
@@ -259,7 +259,7 @@ void Pipeline::note_observed(Stream& stream) const {
   if (stream.first_ns == 0 || stream.last_ticks == 0) return;
   // The gap is stored when the loop is back; until then it is known to be one.
   const std::uint64_t away_ns =
-      stream.probe.is_away() ? drained_ns_ - std::min(drained_ns_, clock_.to_ns(stream.last_ticks)) : 0;
+      stream.loop.is_away() ? drained_ns_ - std::min(drained_ns_, clock_.to_ns(stream.last_ticks)) : 0;
   stream.blind_ns = std::max(stream.blind_ns, stream.watched.blind_ns() + away_ns);
   const double storing_ns = static_cast<double>(stream.storing_ticks) * 1e9 / clock_.frequency();
   const std::uint64_t unobserved_ns =
@@ -283,7 +283,7 @@ void Pipeline::look_at_steal(std::uint64_t now_ns) {
   }
   if (!due) return;
   for (Stream& stream : streams_) {
-    const std::uint64_t now = of(stream.probe.cpu());
+    const std::uint64_t now = of(stream.loop.cpu());
     if (steal_looked_ns_ != 0 && now >= stream.stolen_ns) stream.watched.add_steal(now - stream.stolen_ns);
     stream.stolen_ns = now;
   }
@@ -303,7 +303,7 @@ void Pipeline::drain() {
   for (std::size_t index = 0; index < streams_.size(); ++index) read(index);
   if (tasks_ && streams_.empty()) tasks_->read();
   read_origins();
-  const std::uint64_t missed = tracer_.missed_runs();
+  const std::uint64_t missed = kernel_.missed_runs();
   missed_ = missed != missed_runs_;
   missed_runs_ = missed;
   for (Stream& stream : streams_) join(stream, drained_ns_);
@@ -324,7 +324,7 @@ void Pipeline::drain() {
 
 // What the feed has no room for is counted all the same, and only not shown: half of its room is as much as an eighth
 // of a ring.
-double Pipeline::take_fullness() { return std::max(tracer_.take_fullness(), staged_share_ / 4); }
+double Pipeline::take_fullness() { return std::max(kernel_.take_fullness(), staged_share_ / 4); }
 
 void Pipeline::record_to(PipelineSink* sink) {
   sink_ = sink;
@@ -339,14 +339,14 @@ void Pipeline::record_to(PipelineSink* sink) {
 void Pipeline::finish() {
   drain();
   for (Stream& stream : streams_) {
-    stream.watched.finish(clock_.to_ns(stream.probe.progress().last_ticks.load(std::memory_order_acquire)));
+    stream.watched.finish(clock_.to_ns(stream.loop.progress().last_ticks.load(std::memory_order_acquire)));
   }
 }
 
 void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const {
-  const LoopProgress& progress = stream.probe.progress();
+  const LoopProgress& progress = stream.loop.progress();
   const WatchedCpu& watched = stream.watched;
-  cpu.cpu = stream.probe.cpu();
+  cpu.cpu = stream.loop.cpu();
   cpu.has_loop = true;
   cpu.watches_tasks = false;
   cpu.current.reset();
@@ -356,10 +356,10 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
   cpu.observed_ns = stream.observed_ns;
   cpu.steal_ns = watched.steal().stolen_ns();
   cpu.steal_step_ns = watched.steal().step_ns();
-  cpu.smi_count = stream.probe.smi_count();
+  cpu.smi_count = stream.loop.smi_count();
   // A file read: for recordings, once a second, and at the end, when it is none; not for those who ask for a report.
-  const bool wanted = detail == SnapshotDetail::counts || !stream.probe.is_running();
-  cpu.switches = wanted ? stream.probe.switches() : std::nullopt;
+  const bool wanted = detail == SnapshotDetail::counts || !stream.loop.is_running();
+  cpu.switches = wanted ? stream.loop.switches() : std::nullopt;
   if (detail == SnapshotDetail::counts) return;
   if (detail == SnapshotDetail::all) {
     watched.statistics().copy_to(cpu.statistics);
@@ -376,7 +376,7 @@ void Pipeline::fill(Snapshot& snapshot) const {
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
     fill_cpu(stream, snapshot.detail, snapshot.cpus[index]);
-    add_losses(stream.probe.cpu(), stream.losses, snapshot.lost);
+    add_losses(stream.loop.cpu(), stream.losses, snapshot.lost);
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
     containment.eligible += stream.watched.matcher().containment().eligible;
     containment.contained += stream.watched.matcher().containment().contained;
@@ -388,10 +388,10 @@ void Pipeline::fill(Snapshot& snapshot) const {
   snapshot.clock = ReportClock{"tsc", clock_.uncertainty_ns(), containment.share()};
   // Now, not at the last drain: the loops have published their progress since.
   snapshot.elapsed_ns = monotonic_ns() - started_ns_;
-  snapshot.programs = tracer_.programs();
+  snapshot.programs = kernel_.programs();
   for (const ProgramView& program : snapshot.programs) snapshot.lost.missed_runs += program.missed;
   add_loss({}, "missed_run", snapshot.lost.missed_runs, snapshot.lost);
-  add_loss({}, "origin_ring_full", tracer_.lost_origins(), snapshot.lost);
+  add_loss({}, "origin_ring_full", kernel_.lost_origins(), snapshot.lost);
   add_loss({}, "bad_record", bad_origins_, snapshot.lost);
   add_loss({}, "clock_step", clock_.steps(), snapshot.lost);
   snapshot.drain_interval_ns = drain_interval_ns_;

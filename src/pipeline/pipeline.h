@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,12 +19,12 @@
 #include "pipeline/snapshot.h"
 #include "pipeline/task_pipeline.h"
 #include "pipeline/watched_cpu.h"
-#include "probe/probe.h"
+#include "probe/measuring_loop.h"
 #include "trace/clock.h"
+#include "trace/kernel_events.h"
 #include "trace/names.h"
 #include "trace/services.h"
 #include "trace/steal_clock.h"
-#include "trace/tracer.h"
 
 namespace noised {
 
@@ -42,7 +43,7 @@ struct PipelineOptions {
 class Pipeline : public Recordable {
  public:
   /// `clock` has at least two samples. All of them outlive the pipeline.
-  Pipeline(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes, ClockMap& clock, SourceTable& sources,
+  Pipeline(KernelEvents& kernel, std::span<MeasuringLoop* const> loops, ClockMap& clock, SourceTable& sources,
            Names& names, const PipelineOptions& options);
 
   /// Everything that came since the last drain: detour rings first, then interval rings, so that every cause of a
@@ -73,12 +74,12 @@ class Pipeline : public Recordable {
  private:
   // Never copied, never moved: a copy of `popped` has no capacity, and a ring is popped only as far as that goes.
   struct Stream {
-    Stream(std::size_t place, Probe& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns);
+    Stream(std::size_t place, MeasuringLoop& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns);
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
     std::size_t index;
-    Probe& probe;
+    MeasuringLoop& loop;
     WatchedCpu watched;
     CauseMatcher causes;
     DoubtfulTimes doubt;
@@ -113,7 +114,7 @@ class Pipeline : public Recordable {
   void look_at_steal(std::uint64_t now_ns);
   void fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const;
 
-  Tracer& tracer_;
+  KernelEvents& kernel_;
   ClockMap& clock_;
   SourceTable& sources_;
   Names& names_;

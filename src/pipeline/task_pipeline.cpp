@@ -38,7 +38,7 @@ TaskPipeline::TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions
       options_(options),
       watch_(options.cpus.size(), *this),
       gauge_(start_gauge(options)),
-      missed_runs_(parts.tracer.missed_runs()) {
+      missed_runs_(parts.kernel.missed_runs()) {
   for (std::size_t place = 0; place < options.cpus.size(); ++place) {
     LedgerCounter* counter = options.counters.empty() ? nullptr : options.counters[place];
     if (counter == nullptr) {
@@ -46,7 +46,7 @@ TaskPipeline::TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions
       counter = own_counters_.back().get();
     }
     streams_.emplace_back(options.cpus[place], counter, options, now_ns);
-    streams_.back().losses.kernel = parts.tracer.lost(options.cpus[place]);
+    streams_.back().losses.kernel = parts.kernel.lost(options.cpus[place]);
   }
 }
 
@@ -78,7 +78,7 @@ void TaskPipeline::take(Stream& stream, const noised_record& record, const char*
 
 // Who has the CPU, as the programs saw it. Written there with interrupts off; read twice, it was not written meanwhile.
 void TaskPipeline::look_at_current(Stream& stream) {
-  const volatile noised_cpu& state = parts_.tracer.state(stream.cpu);
+  const volatile noised_cpu& state = parts_.kernel.state(stream.cpu);
   const std::uint64_t start_ns = state.task_start_ns;
   const std::uint32_t pid = state.current_pid;
   const bool is_user =
@@ -90,14 +90,14 @@ void TaskPipeline::look_at_current(Stream& stream) {
     stream.current.reset();
     return;
   }
-  const auto groups = parts_.tracer.groups();
+  const auto groups = parts_.kernel.groups();
   if (!same) stream.current = CurrentTask{pid, kNoName, 0, start_ns};
   stream.current->group = pid < groups.size() ? groups[pid] : std::uint8_t{0};
 }
 
 void TaskPipeline::begin_read(std::size_t place) {
   Stream& stream = streams_[place];
-  const volatile noised_cpu& state = parts_.tracer.state(stream.cpu);
+  const volatile noised_cpu& state = parts_.kernel.state(stream.cpu);
   stream.settled = state.depth == 0;
   stream.intervals.clear();
   stream.runs.clear();
@@ -116,7 +116,7 @@ void TaskPipeline::read() {
     const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record* run) {
       take(streams_[place], record, comm, run);
     };
-    parts_.tracer.drain(place, kDrainLimit, std::cref(sink));
+    parts_.kernel.drain(place, kDrainLimit, std::cref(sink));
     end_read(place);
   }
 }
@@ -140,7 +140,7 @@ void TaskPipeline::take(const noised_origin& origin) {
 bool TaskPipeline::note_losses(Stream& stream, bool missed) const {
   const std::uint64_t began_ns = monotonic_ns();
   LossCounts now = stream.losses;
-  now.kernel = parts_.tracer.lost(stream.cpu);
+  now.kernel = parts_.kernel.lost(stream.cpu);
   now.bad += stream.bad_records;
   LostCounters marked = now.kernel;
   marked.unseen = stream.losses.kernel.unseen;

@@ -24,7 +24,7 @@
 #include "pipeline/snapshot.h"
 #include "pipeline/watch_account.h"
 #include "trace/names.h"
-#include "trace/tracer.h"
+#include "trace/kernel_events.h"
 #include "watch/loss_ledger.h"
 #include "watch/steal_shares.h"
 #include "watch/task_watch.h"
@@ -41,7 +41,7 @@ struct TaskPipelineOptions {
 
 /// What the parts of a pipeline share; all of it outlives them.
 struct PipelineParts {
-  Tracer& tracer;
+  KernelEvents& kernel;
   SourceTable& sources;
   Names& names;
   Chains& chains;

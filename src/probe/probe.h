@@ -16,6 +16,7 @@
 #include "base/cpu_set.h"
 #include "probe/detour_loop.h"
 #include "probe/footprint.h"
+#include "probe/measuring_loop.h"
 #include "probe/phase_fit.h"
 #include "probe/smi_counter.h"
 
@@ -56,15 +57,13 @@ enum class ChangeState : std::uint8_t {
 inline constexpr std::uint64_t kNotThere = 1;
 
 /// Owns the thread, its ring and its progress. Memory is touched, and the loop warmed up, before watching begins.
-class Probe {
+class Probe final : public MeasuringLoop {
  public:
   /// Creates the thread on its CPU; it waits there, blocked, until begin(). `state` tells the BPF programs when to
   /// record, and outlives the probe. `smi` is the CPU's: opening it may take privileges that are gone by now.
   static Result<std::unique_ptr<Probe>> create(const ProbeOptions& options, noised_cpu& state, SmiCounter smi);
   /// Stops and joins.
-  ~Probe();
-  Probe(const Probe&) = delete;
-  Probe& operator=(const Probe&) = delete;
+  ~Probe() override;
 
   /// Starts measuring; returns when the loop runs, or an error if the CPU is not given to the thread within 5 s.
   Status begin();
@@ -90,22 +89,17 @@ class Probe {
   /// Has it come back; from one thread only.
   void come_back();
   /// True from then on, until come_back().
-  [[nodiscard]] bool is_aside() const { return aside_.load(std::memory_order_acquire) != 0; }
+  [[nodiscard]] bool is_aside() const override { return aside_.load(std::memory_order_acquire) != 0; }
   /// When it began to wait, CLOCK_MONOTONIC; 0: it is still on its way, or was not asked to.
   [[nodiscard]] std::uint64_t aside_since_ns() const { return aside_since_ns_.load(std::memory_order_acquire); }
 
-  [[nodiscard]] unsigned cpu() const { return options_.cpu; }
-  [[nodiscard]] DetourRing& ring() { return ring_; }
-  [[nodiscard]] const LoopProgress& progress() const { return progress_; }
-  /// True while the thread is not on its CPU, and tries to return; one relaxed load.
-  [[nodiscard]] bool is_away() const { return away_.load(std::memory_order_relaxed); }
-  /// How often the scheduler took the CPU from the thread since begin(), by its own count; nothing if it does not tell.
-  /// Reads a file until end() was called.
-  [[nodiscard]] std::optional<std::uint64_t> switches() const;
-  /// False once end() was called.
-  [[nodiscard]] bool is_running() const { return running_; }
-  /// System management interrupts while the loop ran, after end(); nothing where they are not counted (smi_counter.h).
-  [[nodiscard]] std::optional<std::uint64_t> smi_count() const { return running_ ? std::nullopt : smi_count_; }
+  [[nodiscard]] unsigned cpu() const override { return options_.cpu; }
+  [[nodiscard]] DetourRing& ring() override { return ring_; }
+  [[nodiscard]] const LoopProgress& progress() const override { return progress_; }
+  [[nodiscard]] bool is_away() const override { return away_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::optional<std::uint64_t> switches() const override;
+  [[nodiscard]] bool is_running() const override { return running_; }
+  [[nodiscard]] std::optional<std::uint64_t> smi_count() const override { return running_ ? std::nullopt : smi_count_; }
 
  private:
   Probe(const ProbeOptions& options, noised_cpu& state, SmiCounter smi);

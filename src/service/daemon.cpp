@@ -340,7 +340,9 @@ void Daemon::start_pipeline() {
   pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
   if (watches_tasks()) pipeline_options.watched_cpus = cpus_.probe;
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
-  pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, pipeline_options);
+  std::vector<MeasuringLoop*> loops;
+  for (const auto& probe : probes_) loops.push_back(probe.get());
+  pipeline_ = std::make_unique<Pipeline>(*tracer_, loops, clock_, sources_, *names_, pipeline_options);
   pipeline_->set_drain_interval(config.drain_interval_ns);
   Description machine;
   machine.start = run_.start;

@@ -26,6 +26,11 @@ class ClockMap {
   static constexpr std::size_t kCapacity = 4096;
 
   ClockMap() { samples_.reserve(kCapacity); }
+  ClockMap(const ClockMap&) = delete;  // a copy would have no room, and would allocate while the pipeline runs
+  ClockMap& operator=(const ClockMap&) = delete;
+  ClockMap(ClockMap&&) noexcept = default;
+  ClockMap& operator=(ClockMap&&) noexcept = default;
+  ~ClockMap() = default;
 
   /// Adds a sample newer than all others. Refuses (returns false) one whose bracket is far wider than the usual:
   /// the reader was interrupted; the next will do.

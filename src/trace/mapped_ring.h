@@ -20,6 +20,8 @@ class MappedRing {
   /// Both outlive this.
   MappedRing(noised_cpu& state, std::byte* segments, std::uint32_t count)
       : state_(state), segments_(segments), count_(count) {}
+  MappedRing(const MappedRing&) = delete;
+  MappedRing& operator=(const MappedRing&) = delete;
 
   /// Hands at most `limit` records to the sink, oldest first, as far as they are complete; returns how many.
   std::size_t drain(std::size_t limit, const RecordSink& sink);

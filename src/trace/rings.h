@@ -6,6 +6,7 @@
 #include <noised/result.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -61,7 +62,7 @@ class Rings {
   Status add(int outer_map, unsigned cpu, std::uint64_t bytes);
 
   std::unique_ptr<void, Unmap> memory_;
-  std::vector<MappedRing> mapped_;  // or:
+  std::deque<MappedRing> mapped_;  // or:
   std::vector<Descriptor> maps_;
   std::vector<std::unique_ptr<Reader>> readers_;
   std::unique_ptr<ring_buffer, Free> buffer_;

@@ -88,7 +88,8 @@ Measurement::Measurement(unsigned cpu, const MeasurementOptions& options) : cpu_
   PipelineOptions pipeline_options;
   pipeline_options.threshold_ns = threshold_ns;
   pipeline_options.feed_size = kFeedSize;
-  pipeline_ = std::make_unique<Pipeline>(*tracer_, probes_, clock_, sources_, *names_, pipeline_options);
+  MeasuringLoop* const loop = probes_.front().get();
+  pipeline_ = std::make_unique<Pipeline>(*tracer_, std::span(&loop, 1), clock_, sources_, *names_, pipeline_options);
 }
 
 Measurement::~Measurement() { probes_.clear(); }

@@ -2,6 +2,7 @@
 // Two CPUs under a random load that is the same every time, measured, recorded, and told as it happened.
 #pragma once
 
+#include <deque>
 #include <random>
 #include <string>
 #include <vector>
@@ -22,7 +23,11 @@ namespace noised::test {
 /// What the daemon does with its two streams, without a kernel.
 class RecordedRun : public Recordable {
  public:
-  RecordedRun() { description.start = "2026-01-01T00:00:00Z"; }
+  RecordedRun() {
+    description.start = "2026-01-01T00:00:00Z";
+    cpus_.emplace_back(WatchOptions{.cpu = 1, .threshold_ns = 200}, sources);
+    cpus_.emplace_back(WatchOptions{.cpu = 3, .threshold_ns = 200, .outside = Kind::hardware}, sources);
+  }
 
   void fill(Snapshot& snapshot) const override {
     snapshot.elapsed_ns = now_ns_;
@@ -140,18 +145,11 @@ class RecordedRun : public Recordable {
   }
 
   std::mt19937_64 random_;  // NOLINT(cert-msc51-cpp): the same every time
-  std::vector<WatchedCpu> cpus_ = make_cpus();
+  std::deque<WatchedCpu> cpus_;
   std::vector<Detour> pending_ = std::vector<Detour>(2);
   PipelineSink* sink_ = nullptr;
   std::uint64_t now_ns_ = 0;
   std::uint64_t moved_ = 0;
-
-  std::vector<WatchedCpu> make_cpus() {
-    std::vector<WatchedCpu> cpus;
-    cpus.emplace_back(WatchOptions{.cpu = 1, .threshold_ns = 200}, sources);
-    cpus.emplace_back(WatchOptions{.cpu = 3, .threshold_ns = 200, .outside = Kind::hardware}, sources);
-    return cpus;
-  }
 };
 
 /// The detours of a recording, as JSON, in order.
