@@ -64,6 +64,13 @@ void Matcher::skip(std::uint64_t until_ns) {
   drop_taken();
 }
 
+void Matcher::settle(std::uint64_t progress_ns, std::uint64_t tolerance_ns) {
+  for (; head_ < held_.size() && held_[head_].end_ns + tolerance_ns < progress_ns; ++head_) {
+    if (!skipped(head_)) count(held_[head_], false);
+  }
+  drop_taken();
+}
+
 std::vector<Interval> Matcher::waiting() const {
   std::vector<Interval> waiting;
   auto skip = skips_.begin();

@@ -36,6 +36,8 @@ class WatchedCpu {
  public:
   WatchedCpu(const WatchOptions& options, const SourceTable& sources);
 
+  /// Every detour that began by `progress_ns` was added.
+  void settle(std::uint64_t progress_ns, std::uint64_t tolerance_ns) { matcher_.settle(progress_ns, tolerance_ns); }
   /// The loop observes from this time on.
   void begin(std::uint64_t first_ns) { matcher_.begin(first_ns); }
   /// Adds the interval that ended next; false if it had to be dropped (the caller counts it).

@@ -269,6 +269,37 @@ TEST_CASE("at the end what ended by then is an orphan and what ended later was n
   REQUIRE(matcher.containment().contained == 0);
 }
 
+TEST_CASE("what lies behind the loop's progress and in no detour counts against it, without any detour", "[attribution]") {
+  Matcher matcher(100, 10);
+  matcher.begin(1'000);
+  for (const Interval& i : {from_to(900, 1'500), from_to(1'600, 1'650), from_to(1'700, 2'000), from_to(2'900, 3'100)})
+    REQUIRE(matcher.add(i));
+  matcher.settle(2'050, 50);  // the third may still be found to have ended later
+  REQUIRE(matcher.orphans() == 1);
+  REQUIRE(matcher.containment().eligible == 0);
+  matcher.settle(2'051, 50);
+  REQUIRE(matcher.orphans() == 2);
+  REQUIRE(matcher.containment().eligible == 1);  // not the one before the loop, nor the short one
+  REQUIRE(matcher.containment().contained == 0);
+  REQUIRE(matcher.held() == 1);
+  // What waits for its detour is found by it.
+  REQUIRE(matcher.take({2'800, 3'200}, 50).intervals.size() == 1);
+  REQUIRE(*matcher.containment().share() == 0.5);
+  matcher.settle(10'000, 50);
+  REQUIRE(matcher.orphans() == 2);
+}
+
+TEST_CASE("what was not observed is not held against anybody when the loop goes on", "[attribution]") {
+  Matcher matcher(100, 10);
+  matcher.begin(1);
+  REQUIRE(matcher.add(from_to(1'000, 1'500)));
+  REQUIRE(matcher.add(from_to(1'600, 2'500)));
+  matcher.skip(2'000);
+  matcher.settle(5'000, 0);
+  REQUIRE(matcher.orphans() == 0);
+  REQUIRE(matcher.held() == 0);
+}
+
 TEST_CASE("a full matcher refuses, and takes again once a detour made room", "[attribution]") {
   Matcher matcher(0, 2);
   REQUIRE(matcher.add(from_to(1'100, 1'200)));
