@@ -10,9 +10,11 @@
 namespace noised {
 
 struct ReportClock {
-  std::string source;                 ///< "tsc"
-  std::uint64_t uncertainty_ns = 0;   ///< of the mapping between the loop's clock and the kernel's
-  std::optional<double> containment;  ///< share of intervals inside exactly one detour; null before the first one
+  std::string source;                ///< "tsc"
+  std::uint64_t uncertainty_ns = 0;  ///< of the mapping between the loop's clock and the kernel's
+  /// Share of intervals inside exactly one detour, on the CPU where it is smallest; null before the first one.
+  std::optional<double> containment;
+  std::optional<std::uint64_t> containment_cpu;  ///< that CPU; nothing too where old recordings do not tell it
 };
 
 /// Something lost or not seen, where and why.
@@ -21,6 +23,9 @@ struct ReportLoss {
   std::string reason;           ///< "ring_full"; README.md lists them
   std::uint64_t count = 0;
 };
+
+/// The reason of a CPU that was blind: so many interrupts did the kernel count there while next to nothing was seen.
+inline constexpr const char* kBlind = "blind";
 
 struct ReportLost {
   std::uint64_t events = 0;              ///< records the kernel could not hand over
@@ -49,6 +54,7 @@ struct ReportCpu {
   std::uint64_t steal_ns = 0;              ///< steal time that the hypervisor counted meanwhile
   std::uint64_t steal_step_ns = 0;         ///< hypervisor_ns <= steal_ns + this; 0: not checked against steal time
   std::optional<std::uint64_t> smi_count;  ///< system management interrupts; known when the measurement has ended
+  std::optional<double> containment;       ///< of its own intervals; null: there was none to check
 };
 
 struct ReportSource {

@@ -30,6 +30,7 @@
 #include "noisectl/stop_signals.h"
 #include "noisectl/top_screen.h"
 #include "noisectl/watch_command.h"
+#include "views/json_parts.h"
 #include "views/lost_line.h"
 #include "views/views.h"
 
@@ -46,22 +47,24 @@ Status print(std::string text) {
   return output.finish();
 }
 
-/// GET `path`, printed as it came or as `parse` and `print_view` make it.
-template <typename Parse, typename Print>
-Status show(const Options& options, const char* path, Parse parse, Print print_view) {
+/// GET `path`, printed as it came or as `parse` and `print_view` make it; then `check` decides how it ends.
+template <typename Parse, typename Print, typename Check>
+Status show(const Options& options, const char* path, Parse parse, Print print_view, Check check) {
   Result<HttpClient> client = HttpClient::create(options.socket);
   if (!client) return client.error();
   Result<std::string> body = client.value().get(path, kAnswerTime);
   if (!body) return body.error();
-  if (options.json) return print(std::move(body.value()));
   const auto view = parse(body.value());
-  if (!view) return view.error();
-  return print_view(view.value());
+  if (!view && !options.json) return view.error();
+  Status printed = options.json ? print(std::move(body.value())) : print_view(view.value());
+  return printed && view ? check(view.value()) : printed;
 }
 
 template <typename Parse>
 Status show(const Options& options, const char* path, Parse parse) {
-  return show(options, path, parse, [](const auto& view) { return print(views::to_text(view)); });
+  return show(
+      options, path, parse, [](const auto& view) { return print(views::to_text(view)); },
+      [](const auto&) { return success(); });
 }
 
 Status histogram(const Options& options) {
@@ -153,15 +156,20 @@ Status run_live(const Options& options) {
     case Command::top:
       return run_top(options);
     case Command::report:
-      return show(options, "/v1/report", views::parse_report,
-                  [&](const Report& report) { return print_report(options, report); });
+      return show(
+          options, "/v1/report", views::parse_report,
+          [&](const Report& report) { return print_report(options, report); },
+          [](const Report& report) { return views::check_not_blind(report.lost); });
     case Command::detours:
       return detours(options);
     case Command::histogram:
       if (options.cpu || options.range) return histogram(options);
       return show(options, "/v1/histogram", views::parse_histogram);
     case Command::status:
-      return show(options, "/v1/status", views::parse_status);
+      return show(
+          options, "/v1/status", views::parse_status,
+          [](const StatusView& status) { return print(views::to_text(status)); },
+          [](const StatusView& status) { return views::check_not_blind(status.lost); });
     case Command::record:
       return run_record(options);
     case Command::reload:

@@ -23,7 +23,8 @@ Status print_report(const Options& options, const Report& report) {
   output.write(shown(options, report));
   if (options.csv && views::anything_lost(report.lost))
     std::fputs(("noisectl: lost: " + views::lost_text(report.lost) + "\n").c_str(), stderr);
-  return output.finish();
+  if (Status written = output.finish(); !written) return written;
+  return views::check_not_blind(report.lost);
 }
 
 }  // namespace noised::client

@@ -51,6 +51,10 @@ std::vector<TopLine> page_head(const TopModel& model) {
         {"arrows, j, k, PgUp, PgDn, Home, End move  Enter opens a source, with its chains", TopStyle::good});
     lines.push_back({"Esc, q, Backspace go back  ? hides this", TopStyle::good});
   }
+  if (model.sample() != nullptr) {
+    std::string blind = views::blind_text(model.sample()->report.lost);
+    if (!blind.empty()) lines.push_back({std::move(blind), TopStyle::alarm});
+  }
   if (model.sample() != nullptr)
     lines.push_back(lost(model.sample()->report));
   else if (model.problem().empty())

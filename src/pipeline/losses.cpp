@@ -20,7 +20,7 @@ void add_loss(std::optional<unsigned> cpu, const char* reason, std::uint64_t cou
 
 void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost) {
   const LostCounters& kernel = counts.kernel;
-  lost.events += kernel.full + kernel.nmi + kernel.depth + counts.bad + counts.refused;
+  lost.events += kernel.full + kernel.nmi + kernel.depth + counts.bad + counts.refused + counts.blind;
   lost.detours += counts.detours + counts.impossible;
   lost.unpaired += kernel.unpaired + kernel.unseen;
   add_loss(cpu, "ring_full", kernel.full, lost);
@@ -35,6 +35,7 @@ void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost) {
   add_loss(cpu, "loop_stopped", counts.stopped, lost);
   add_loss(cpu, "loop_moved", counts.moved, lost);
   add_loss(cpu, "sample_ring_full", counts.samples, lost);
+  add_loss(cpu, kBlind, counts.blind, lost);
 }
 
 void DoubtfulTimes::look(bool lost, std::uint64_t began_ns, std::uint64_t ended_ns) {

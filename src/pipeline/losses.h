@@ -23,12 +23,14 @@ struct LossCounts {
   std::uint64_t impossible = 0;  ///< detours that end before they begin: the counter went back
   std::uint64_t stopped = 0;     ///< times when the loop was stopped or waited
   std::uint64_t moved = 0;       ///< times when it was on another CPU
+  std::uint64_t blind = 0;       ///< interrupts that the kernel counted while next to nothing was seen (blindness.h)
 };
 
 /// The reasons of add_losses(), and those that concern no CPU or all of them.
 inline constexpr std::array kCpuLossReasons = {
-    "ring_full",      "ring_busy_in_nmi", "stack_full",    "bad_record",   "pipeline_full", "detour_ring_full",
-    "clock_backward", "unpaired",         "unseen_switch", "loop_stopped", "loop_moved",    "sample_ring_full"};
+    "ring_full",        "ring_busy_in_nmi", "stack_full", "bad_record",    "pipeline_full",
+    "detour_ring_full", "clock_backward",   "unpaired",   "unseen_switch", "loop_stopped",
+    "loop_moved",       "sample_ring_full", kBlind};
 inline constexpr std::array kMachineLossReasons = {"missed_run", "origin_ring_full", "bad_record", "clock_step",
                                                    "task_table_full"};
 

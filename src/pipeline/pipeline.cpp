@@ -6,8 +6,6 @@
 #include <functional>
 #include <utility>
 
-#include "base/monotonic.h"
-
 namespace noised {
 namespace {
 
@@ -19,6 +17,10 @@ constexpr std::uint64_t kStealIntervalNs = 1'000'000'000;
 // Readers may ask for drains at any rate; samples closer than this would make segments of the clock too short to be
 // exact, and the remembered ones too few.
 constexpr std::uint64_t kClockIntervalNs = 5'000'000;
+// A blind CPU is told within two of these. Where reading the kernel's counts takes longer than a thousandth of it, on
+// machines with many CPUs and devices, it comes as much more rarely.
+constexpr std::uint64_t kSightIntervalNs = 2'000'000'000;
+constexpr std::uint64_t kSightShare = 1000;
 // The kernel's programs read a clock that, while it is being adjusted, may be a hair ahead of ours.
 constexpr std::uint64_t kAheadNs = 1'000'000;
 
@@ -34,13 +36,16 @@ Pipeline::Stream::Stream(std::size_t place, MeasuringLoop& of, const WatchOption
 Pipeline::Pipeline(KernelEvents& kernel, std::span<MeasuringLoop* const> loops, ClockMap& clock, SourceTable& sources,
                    Names& names, const PipelineOptions& options)
     : kernel_(kernel),
+      clocks_(options.clocks),
       clock_(clock),
       sources_(sources),
       names_(names),
       chains_(names, sources, services_),
       steal_clock_(options.steal_clock),
+      interrupts_(options.interrupts),
+      counted_vectors_(interrupts_ == nullptr ? 0 : interrupts_->vectors()),
       feed_(options.feed_size),
-      started_ns_(monotonic_ns()),
+      started_ns_(clocks_.now_ns()),
       drained_ns_(started_ns_) {
   for (MeasuringLoop* const loop : loops) {
     WatchOptions watch;
@@ -68,7 +73,7 @@ Pipeline::Pipeline(KernelEvents& kernel, std::span<MeasuringLoop* const> loops, 
 
 // Nothing that is read now has ended later. Few records are younger than the drain: for those the clock is read again.
 std::uint64_t Pipeline::latest_ns(std::uint64_t end_ns) {
-  if (end_ns > latest_ns_) latest_ns_ = monotonic_ns() + kAheadNs;
+  if (end_ns > latest_ns_) latest_ns_ = clocks_.now_ns() + kAheadNs;
   return latest_ns_;
 }
 
@@ -76,6 +81,7 @@ void Pipeline::take(Stream& stream, const noised_record& record, const char* com
   const std::uint64_t end_ns = record.start_ns + record.duration_ns;
   switch (meaning_of(record, comm, latest_ns(end_ns))) {
     case Meaning::interval:
+      if (record.kind == NOISED_KIND_VECTOR && (counted_vectors_ >> (record.id % 32) & 1U) != 0) ++stream.interrupts;
       stream.intervals.push_back(Interval{record.start_ns, end_ns, names_.resolve(record, comm),
                                           static_cast<Kind>(record.kind), record.flags, record.id, 0});
       break;
@@ -151,7 +157,7 @@ void Pipeline::read_origins() {
 
 // Returns whether something was lost since the last look, which came after the last drain.
 bool Pipeline::note_losses(Stream& stream) {
-  const std::uint64_t began_ns = monotonic_ns();
+  const std::uint64_t began_ns = clocks_.now_ns();
   LossCounts now = stream.losses;
   now.kernel = kernel_.lost(stream.loop.cpu());
   now.detours = stream.loop.ring().lost();
@@ -162,7 +168,7 @@ bool Pipeline::note_losses(Stream& stream) {
   const bool lost =
       missed_ || stream.bad_records != 0 || marked != stream.losses.kernel || now.detours != stream.losses.detours;
   stream.losses = now;
-  stream.doubt.look(lost, began_ns, monotonic_ns());
+  stream.doubt.look(lost, began_ns, clocks_.now_ns());
   return lost;
 }
 
@@ -180,7 +186,7 @@ void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
       continue;
     }
     ++stream.losses.refused;
-    stream.doubt.look(true, began_ns, monotonic_ns());
+    stream.doubt.look(true, began_ns, clocks_.now_ns());
   }
   pass_gaps(stream, gap, UINT64_MAX);
   stream.causes.settle(began_ns);
@@ -199,6 +205,7 @@ void Pipeline::pass_gaps(Stream& stream, std::vector<TickDetour>::const_iterator
 // Neither stolen nor measured: until the loop is back on its CPU, nobody looked.
 void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) const {
   ++count;
+  stream.gap_end_ns = blind.end_ns;
   stream.watched.skip(blind);
   if (sink_ != nullptr) sink_->gap(stream.index, GapKind::moved, blind);
   stream.causes.forget(drained_ns_);
@@ -225,6 +232,7 @@ void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
   }
   Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
   if (take_left(stream, detour.end_ns, ticks.kind) || ticks.kind == GapKind::rested) {  // meant to be: no loss
+    stream.gap_end_ns = detour.end_ns;
     stream.watched.rest(detour);
     if (sink_ != nullptr) sink_->gap(stream.index, GapKind::rested, detour);
     return;
@@ -250,6 +258,7 @@ void Pipeline::attribute(Stream& stream) {
     if (sink_ != nullptr) sink_->begins(stream.index, stream.first_ns);
   }
   for (const TickDetour& ticks : stream.popped) add_detour(stream, ticks);
+  if (stream.last_ticks != 0) stream.watched.settle(clock_.to_ns(stream.last_ticks), clock_.uncertainty_ns());
   note_observed(stream);
 }
 
@@ -295,8 +304,33 @@ void Pipeline::look_at_steal(std::uint64_t now_ns) {
   steal_looked_ns_ = now_ns;
 }
 
+Sighted Pipeline::sighted(const Stream& stream) {
+  const LossCounts& lost = stream.losses;
+  const std::uint64_t refused = lost.kernel.full + lost.kernel.nmi + lost.kernel.depth + lost.bad + lost.refused;
+  return {stream.interrupts + refused, stream.watched.matcher().containment().eligible,
+          stream.watched.statistics().totals().detours};
+}
+
+// After a drain: first what was asked the last time is judged, then the kernel is asked again.
+void Pipeline::look_for_blindness(std::uint64_t now_ns) {
+  if (interrupts_ == nullptr) return;
+  for (Stream& stream : streams_) {
+    stream.blindness.judge(clock_.to_ns(stream.last_ticks), stream.gap_end_ns, sighted(stream));
+    stream.losses.blind = stream.blindness.unseen();
+  }
+  if (!std::exchange(sight_wanted_, false) && now_ns < sight_due_ns_) return;
+  const std::vector<std::uint64_t>& counts = interrupts_->read();
+  const std::uint64_t read_ns = clocks_.now_ns();
+  for (Stream& stream : streams_) {
+    const unsigned cpu = stream.loop.cpu();
+    const bool observes = stream.first_ns != 0 && !stream.loop.is_aside() && !stream.loop.is_away();
+    if (observes && cpu < counts.size()) stream.blindness.look(counts[cpu], read_ns, sighted(stream));
+  }
+  sight_due_ns_ = now_ns + std::max(kSightIntervalNs, (read_ns - now_ns) * kSightShare);
+}
+
 void Pipeline::drain() {
-  const std::uint64_t now_ns = monotonic_ns();
+  const std::uint64_t now_ns = clocks_.now_ns();
   drain_intervals_.add(now_ns - drained_ns_);
   drain_intervals_ns_ += now_ns - drained_ns_;
   drained_ns_ = now_ns;
@@ -309,13 +343,14 @@ void Pipeline::drain() {
   for (Stream& stream : streams_) join(stream, drained_ns_);
   // After the detours were read, so that each of them lies before this sample.
   if (drained_ns_ - clocked_ns_ >= kClockIntervalNs) {
-    clock_.add(read_clock_sample());
+    clock_.add(clocks_.sample());
     clocked_ns_ = drained_ns_;
   }
   clock_stepped_ = clock_.steps() != clock_steps_;
   clock_steps_ = clock_.steps();
   look_at_steal(drained_ns_);
   for (Stream& stream : streams_) attribute(stream);
+  look_for_blindness(clocks_.now_ns());
   if (tasks_) tasks_->join(drained_ns_, missed_runs_, origins_missing_);
   staged_share_ = feed_.staged_share();
   feed_.commit();
@@ -357,6 +392,7 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
   cpu.steal_ns = watched.steal().stolen_ns();
   cpu.steal_step_ns = watched.steal().step_ns();
   cpu.smi_count = stream.loop.smi_count();
+  cpu.containment = watched.matcher().containment();
   // A file read: for recordings, once a second, and at the end, when it is none; not for those who ask for a report.
   const bool wanted = detail == SnapshotDetail::counts || !stream.loop.is_running();
   cpu.switches = wanted ? stream.loop.switches() : std::nullopt;
@@ -372,22 +408,18 @@ void Pipeline::fill(Snapshot& snapshot) const {
   snapshot.lost = ReportLost{};
   snapshot.orphan_intervals = 0;
   snapshot.cpus.resize(streams_.empty() && tasks_ ? tasks_->size() : streams_.size());
-  Containment containment;
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
     fill_cpu(stream, snapshot.detail, snapshot.cpus[index]);
     add_losses(stream.loop.cpu(), stream.losses, snapshot.lost);
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
-    containment.eligible += stream.watched.matcher().containment().eligible;
-    containment.contained += stream.watched.matcher().containment().contained;
     snapshot.orphan_intervals += stream.watched.matcher().orphans();
   }
   if (tasks_) tasks_->fill(snapshot);
   if (aside_) snapshot.aside = aside_();
-  snapshot.containment = containment;
-  snapshot.clock = ReportClock{"tsc", clock_.uncertainty_ns(), containment.share()};
+  snapshot.clock = clock_of(snapshot, clock_.uncertainty_ns());
   // Now, not at the last drain: the loops have published their progress since.
-  snapshot.elapsed_ns = monotonic_ns() - started_ns_;
+  snapshot.elapsed_ns = clocks_.now_ns() - started_ns_;
   snapshot.programs = kernel_.programs();
   for (const ProgramView& program : snapshot.programs) snapshot.lost.missed_runs += program.missed;
   add_loss({}, "missed_run", snapshot.lost.missed_runs, snapshot.lost);

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "attribution/causes.h"
+#include "base/monotonic.h"
+#include "pipeline/blindness.h"
 #include "pipeline/chains.h"
 #include "pipeline/detour_feed.h"
 #include "pipeline/losses.h"
@@ -21,6 +23,7 @@
 #include "pipeline/watched_cpu.h"
 #include "probe/measuring_loop.h"
 #include "trace/clock.h"
+#include "trace/interrupt_counts.h"
 #include "trace/kernel_events.h"
 #include "trace/names.h"
 #include "trace/services.h"
@@ -28,14 +31,22 @@
 
 namespace noised {
 
+/// The two clocks; tests have others.
+struct PipelineClocks {
+  std::function<std::uint64_t()> now_ns = monotonic_ns;
+  std::function<ClockSample()> sample = read_clock_sample;
+};
+
 struct PipelineOptions {
   std::uint64_t threshold_ns = 0;
   Kind outside = Kind::hypervisor;  ///< what a gap without kernel activity is here: hypervisor or hardware
   /// For what their tasks suffer: all of the tracer's CPUs, or none of them. If there are probes as well, their loops
   /// step aside when a task comes.
   std::vector<unsigned> watched_cpus;
-  StealClock* steal_clock = nullptr;  ///< if given, it is the hypervisor's only as far as steal time covers it
+  StealClock* steal_clock = nullptr;      ///< if given, it is the hypervisor's only as far as steal time covers it
+  InterruptCounts* interrupts = nullptr;  ///< if given, loops are compared with it: is a CPU blind?
   std::size_t feed_size = DetourFeed::kStaged;  ///< detours that a drain may bring and readers see
+  PipelineClocks clocks;
 };
 
 /// Runs on one thread, on housekeeping CPUs. Once every source and every combination was seen, a drain does not
@@ -58,6 +69,10 @@ class Pipeline : public Recordable {
   /// call.
   void want_steal() { steal_wanted_ = true; }
 
+  /// The next drain asks the kernel what it counted, however recently that was, and the one after it judges whether a
+  /// CPU is blind. To be called before the loops end: what comes after them is not theirs to see. Some system calls.
+  void want_sight() { sight_wanted_ = true; }
+
   /// What the drain interval is meant to be, for snapshots.
   void set_drain_interval(std::uint64_t ns) { drain_interval_ns_ = ns; }
 
@@ -74,7 +89,8 @@ class Pipeline : public Recordable {
  private:
   // Never copied, never moved: a copy of `popped` has no capacity, and a ring is popped only as far as that goes.
   struct Stream {
-    Stream(std::size_t place, MeasuringLoop& of, const WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns);
+    Stream(std::size_t place, MeasuringLoop& of, const WatchOptions& options, const SourceTable& sources,
+           std::uint64_t now_ns);
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
 
@@ -83,7 +99,10 @@ class Pipeline : public Recordable {
     WatchedCpu watched;
     CauseMatcher causes;
     DoubtfulTimes doubt;
-    LossCounts losses;                // at the last drain
+    LossCounts losses;  // at the last drain
+    BlindnessCheck blindness;
+    std::uint64_t interrupts = 0;     // records of those that the kernel counts too
+    std::uint64_t gap_end_ns = 0;     // of the last time that was not observed
     std::vector<std::uint64_t> left;  // when tasks took the CPU, and what the loop sees then is theirs; rising
     bool aside = false;               // they have it
     std::vector<TickDetour> popped;   // of this drain, as the next
@@ -112,15 +131,20 @@ class Pipeline : public Recordable {
   void skip(Stream& stream, const Detour& blind, std::uint64_t& count) const;
   void pass_gaps(Stream& stream, std::vector<TickDetour>::const_iterator& gap, std::uint64_t until_ns) const;
   void look_at_steal(std::uint64_t now_ns);
+  void look_for_blindness(std::uint64_t now_ns);
+  [[nodiscard]] static Sighted sighted(const Stream& stream);
   void fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const;
 
   KernelEvents& kernel_;
+  PipelineClocks clocks_;
   ClockMap& clock_;
   SourceTable& sources_;
   Names& names_;
   Services services_;
   Chains chains_;
   StealClock* steal_clock_;
+  InterruptCounts* interrupts_;
+  std::uint32_t counted_vectors_;  // bits: records of these are in `interrupts_` too
   PipelineSink* sink_ = nullptr;
   DetourFeed feed_;
   SnapshotExchange snapshots_;
@@ -136,7 +160,9 @@ class Pipeline : public Recordable {
   std::uint64_t drain_interval_ns_ = 0;
   double staged_share_ = 0;
   std::uint64_t steal_looked_ns_ = 0;
-  bool steal_wanted_ = false;     // with the next drain, however long ago the last look is
+  bool steal_wanted_ = false;       // with the next drain, however long ago the last look is
+  std::uint64_t sight_due_ns_ = 0;  // when to ask the kernel again what it counted
+  bool sight_wanted_ = false;
   std::uint64_t clocked_ns_ = 0;  // when the last sample was taken
   std::uint64_t clock_steps_ = 0;
   std::uint64_t missed_runs_ = 0;

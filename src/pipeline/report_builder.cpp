@@ -30,6 +30,7 @@ ReportCpu build_cpu(const CpuSnapshot& cpu) {
   built.steal_ns = cpu.steal_ns;
   built.steal_step_ns = cpu.steal_step_ns;
   built.smi_count = cpu.smi_count;
+  built.containment = cpu.containment.share();
   return built;
 }
 

@@ -14,6 +14,17 @@ constexpr std::chrono::seconds kPatience{2};
 
 }  // namespace
 
+ReportClock clock_of(const Snapshot& snapshot, std::uint64_t uncertainty_ns) {
+  ReportClock clock{"tsc", uncertainty_ns, std::nullopt, std::nullopt};
+  for (const CpuSnapshot& cpu : snapshot.cpus) {
+    const std::optional<double> share = cpu.containment.share();
+    if (!share || (clock.containment && *clock.containment <= *share)) continue;
+    clock.containment = share;
+    clock.containment_cpu = cpu.cpu;
+  }
+  return clock;
+}
+
 SnapshotExchange::SnapshotExchange() : asked_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail) {

@@ -31,6 +31,7 @@ struct CpuSnapshot {
   std::uint64_t steal_ns = 0;
   std::uint64_t steal_step_ns = 0;
   std::optional<std::uint64_t> smi_count;
+  Containment containment;                ///< of its own intervals
   std::optional<std::uint64_t> switches;  ///< by the scheduler, off the loop; in counts, and at the end
   std::optional<CurrentTask> current;     ///< where tasks are watched, and one has it: as of the last drain,
   std::uint64_t current_until_ns = 0;     ///< which began then
@@ -48,7 +49,6 @@ struct Snapshot {
   std::uint64_t elapsed_ns = 0;
   ReportClock clock;
   ReportLost lost;
-  Containment containment;  ///< of all CPUs; clock has its share
   std::uint64_t orphan_intervals = 0;
   std::vector<CpuSnapshot> cpus;
   std::optional<AsideView> aside;  ///< where loops step aside
@@ -57,6 +57,9 @@ struct Snapshot {
   std::uint64_t drain_intervals_ns = 0;
   std::uint64_t drain_interval_ns = 0;  ///< as configured now
 };
+
+/// The clock with the containment of the CPU where it is worst; those with no interval to check say nothing.
+ReportClock clock_of(const Snapshot& snapshot, std::uint64_t uncertainty_ns);
 
 /// Between the pipeline, which must never wait, and one reader at a time, which may: the reader asks, the pipeline
 /// comes by and fills.

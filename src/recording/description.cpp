@@ -36,6 +36,10 @@ Json cpu_json(const CpuCounts& cpu) {
             {"switches", nullptr}};
   if (cpu.smi_count) json["smi_count"] = *cpu.smi_count;
   if (cpu.switches) json["switches"] = *cpu.switches;
+  if (cpu.containment) {
+    json["eligible"] = cpu.containment->eligible;
+    json["contained"] = cpu.containment->contained;
+  }
   return json;
 }
 
@@ -49,6 +53,9 @@ void read_cpu(const Fields& fields, CpuCounts& cpu) {
   fields.read("steal_step_ns", cpu.steal_step_ns);
   fields.read("smi_count", cpu.smi_count);
   if (fields.optional("switches") != nullptr) fields.read("switches", cpu.switches);
+  if (fields.optional("eligible") == nullptr) return;
+  fields.read("eligible", cpu.containment.emplace().eligible);
+  fields.read("contained", cpu.containment->contained);
 }
 
 Json counts_json(const Counts& counts) {
@@ -96,6 +103,11 @@ std::string processor_name() {
 // A count of an older state is never above that of a newer one; a file may say otherwise.
 std::uint64_t since(std::uint64_t from, std::uint64_t to) { return to - std::min(from, to); }
 
+void subtract(const Containment& from, Containment& to) {
+  to.eligible = since(from.eligible, to.eligible);
+  to.contained = since(from.contained, to.contained);
+}
+
 ReportLost lost_between(const ReportLost& from, const ReportLost& to) {
   ReportLost lost;
   lost.events = since(from.events, to.events);
@@ -120,6 +132,23 @@ void subtract(const CpuCounts& from, CpuCounts& to) {
   to.blind_ns = since(from.blind_ns, to.blind_ns);
   to.steal_ns = since(from.steal_ns, to.steal_ns);
   if (from.switches && to.switches) to.switches = since(*from.switches, *to.switches);
+  if (from.containment && to.containment) subtract(*from.containment, *to.containment);
+}
+
+// Of the CPU where it is worst; an old recording of several CPUs tells only that of all.
+void tell_containment(Counts& counts) {
+  if (counts.cpus.size() == 1) counts.cpus[0].containment = counts.containment;
+  Snapshot snapshot;
+  bool told = true;
+  for (const CpuCounts& cpu : counts.cpus) {
+    CpuSnapshot& of = snapshot.cpus.emplace_back();
+    of.cpu = cpu.cpu;
+    told = told && cpu.containment.has_value();
+    of.containment = cpu.containment.value_or(Containment());
+  }
+  const ReportClock worst = clock_of(snapshot, 0);
+  counts.status.clock.containment = told ? worst.containment : counts.containment.share();
+  counts.status.clock.containment_cpu = told ? worst.containment_cpu : std::nullopt;
 }
 
 }  // namespace
@@ -144,10 +173,11 @@ Counts counts_of(const Snapshot& snapshot, const StatusView& settings) {
   counts.status.lost = snapshot.lost;
   counts.status.orphan_intervals = snapshot.orphan_intervals;
   counts.status.programs = snapshot.programs;
-  counts.containment = snapshot.containment;
   for (const CpuSnapshot& cpu : snapshot.cpus) {
     counts.cpus.push_back({cpu.cpu, cpu.threshold_ns, cpu.observed_ns, cpu.iterations, cpu.blind_ns, cpu.steal_ns,
-                           cpu.steal_step_ns, cpu.smi_count, cpu.switches});
+                           cpu.steal_step_ns, cpu.smi_count, cpu.switches, cpu.containment});
+    counts.containment.eligible += cpu.containment.eligible;
+    counts.containment.contained += cpu.containment.contained;
   }
   return counts;
 }
@@ -157,14 +187,13 @@ Counts counts_between(const Counts& from, const Counts& to) {
   between.status.uptime_ns = since(from.status.uptime_ns, to.status.uptime_ns);
   between.status.lost = lost_between(from.status.lost, to.status.lost);
   between.status.orphan_intervals = since(from.status.orphan_intervals, to.status.orphan_intervals);
-  between.containment.eligible = since(from.containment.eligible, to.containment.eligible);
-  between.containment.contained = since(from.containment.contained, to.containment.contained);
-  between.status.clock.containment = between.containment.share();
+  subtract(from.containment, between.containment);
   for (std::size_t i = 0; i < between.cpus.size() && i < from.cpus.size(); ++i) {
     // Counted from the start of the daemon, and known at its end only.
     if (from.cpus[i].observed_ns != 0) between.cpus[i].smi_count.reset();
     subtract(from.cpus[i], between.cpus[i]);
   }
+  tell_containment(between);
   for (std::size_t i = 0; i < between.status.programs.size() && i < from.status.programs.size(); ++i) {
     ProgramView& program = between.status.programs[i];
     const ProgramView& before = from.status.programs[i];

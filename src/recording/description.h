@@ -27,7 +27,8 @@ struct CpuCounts {
   std::uint64_t steal_ns = 0;
   std::uint64_t steal_step_ns = 0;
   std::optional<std::uint64_t> smi_count;
-  std::optional<std::uint64_t> switches;  ///< by which the scheduler took the CPU from the loop, by its own count
+  std::optional<std::uint64_t> switches;   ///< by which the scheduler took the CPU from the loop, by its own count
+  std::optional<Containment> containment;  ///< of its own intervals; recordings from before it was told have none
 };
 
 /// The clocks at one moment: TSC and CLOCK_MONOTONIC within half_width_ticks.
@@ -40,8 +41,8 @@ struct ClockReading {
 
 /// Everything that was counted since the daemon started, but for detours and their sources.
 struct Counts {
-  StatusView status;  ///< its uptime is the elapsed time
-  Containment containment;
+  StatusView status;        ///< its uptime is the elapsed time
+  Containment containment;  ///< of all CPUs together
   ClockReading clock;
   std::vector<CpuCounts> cpus;
 };

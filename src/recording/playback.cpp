@@ -154,7 +154,6 @@ void Playback::fill(Snapshot& snapshot) const {
   snapshot.lost.detours += lost_detours_;
   add_loss({}, "recording_full", lost_intervals_ + lost_detours_, snapshot.lost);
   snapshot.lost.incomplete_detours = 0;
-  snapshot.containment = counts_.containment;
   snapshot.orphan_intervals = status.orphan_intervals;
   snapshot.programs = status.programs;
   snapshot.drain_interval_ns = status.drain_interval_ns;
@@ -173,6 +172,7 @@ void Playback::fill(Snapshot& snapshot) const {
     cpu.steal_step_ns = counts.steal_step_ns;
     cpu.smi_count = counts.smi_count;
     cpu.switches = counts.switches;
+    cpu.containment = counts.containment.value_or(Containment());
     if (cpus_[i] != nullptr) cpus_[i]->statistics().copy_to(cpu.statistics);
     snapshot.lost.incomplete_detours += cpu.statistics.totals().incomplete_detours;
   }

@@ -28,6 +28,7 @@ void forget(Counts& counts) {
     if (cpu.switches) cpu.switches = 0;
   }
   counts.containment = {};
+  for (CpuCounts& cpu : counts.cpus) cpu.containment.reset();
   counts.status.uptime_ns = counts.status.orphan_intervals = 0;
   counts.status.lost = {};
   for (ProgramView& program : counts.status.programs) program.missed = program.runs = program.run_ns = 0;

@@ -197,6 +197,7 @@ Status Daemon::start_tracer() {
     run_.unsupported.emplace_back("system management interrupts: those of rests cannot be told apart");
   }
   if (Status steal = start_steal_clock(); !steal) return steal;
+  start_interrupt_counts();
   describe();
   return success();
 }
@@ -222,6 +223,21 @@ Status Daemon::start_steal_clock() {
         "hypervisor");
   }
   return success();
+}
+
+// What the loops' CPUs are compared with, to know that none is blind.
+void Daemon::start_interrupt_counts() {
+  if (!has_loops()) return;
+  auto counts = InterruptCounts::open(seen_rows(*tracer_));
+  if (!counts) {
+    run_.unsupported.push_back("blind CPUs: the kernel's own counts cannot be read: " + counts.error().what);
+    return;
+  }
+  interrupts_.emplace(std::move(counts).value());
+  if (rests()) {
+    run_.unsupported.emplace_back(
+        "blind CPUs: the kernel's own counts cannot be compared over rests (duty_cycle) and while a loop is aside");
+  }
 }
 
 Status Daemon::drop_privileges() {
@@ -340,6 +356,7 @@ void Daemon::start_pipeline() {
   pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
   if (watches_tasks()) pipeline_options.watched_cpus = cpus_.probe;
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
+  pipeline_options.interrupts = interrupts_ ? &*interrupts_ : nullptr;
   std::vector<MeasuringLoop*> loops;
   for (const auto& probe : probes_) loops.push_back(probe.get());
   pipeline_ = std::make_unique<Pipeline>(*tracer_, loops, clock_, sources_, *names_, pipeline_options);

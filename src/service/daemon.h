@@ -28,6 +28,7 @@
 #include "service/unix_socket.h"
 #include "service/watch_stream.h"
 #include "service/web.h"
+#include "trace/interrupt_counts.h"
 #include "trace/steal_clock.h"
 
 namespace noised {
@@ -55,6 +56,7 @@ class Daemon {
   Status start_clock();
   Status start_tracer();
   Status start_steal_clock();
+  void start_interrupt_counts();
   Status drop_privileges();
   Status start_probes();
   Status start_watching();
@@ -88,6 +90,7 @@ class Daemon {
   std::unique_ptr<Tracer> tracer_;
   std::optional<Names> names_;
   std::optional<StealClock> steal_clock_;
+  std::optional<InterruptCounts> interrupts_;
   std::vector<SmiCounter> smi_counters_;        // of the probed CPUs, until their probes take them
   std::vector<bool> away_;                      // by probe: its thread was not on its CPU at the last look
   std::vector<std::unique_ptr<Probe>> probes_;  // before the tracer goes: their state is in its maps

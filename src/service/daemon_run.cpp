@@ -143,6 +143,8 @@ ReloadOutcome Daemon::read_configuration() {
 }
 
 Result<Report> Daemon::finish() {
+  pipeline_->want_sight();
+  pipeline_->drain();
   for (auto& probe : probes_) probe->end();
   pipeline_->finish();
   Snapshot snapshot;

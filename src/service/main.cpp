@@ -10,6 +10,7 @@
 #include "service/daemon.h"
 #include "service/low_noise.h"
 #include "service/ticker.h"
+#include "views/json_parts.h"
 #include "views/views.h"
 
 namespace {
@@ -28,7 +29,10 @@ int print(const std::string& text) {
 
 int print_report(const noised::Report& report, std::optional<noised::ReportFormat> format) {
   const bool json = format == noised::ReportFormat::json;
-  return print(json ? noised::views::to_json(report) + "\n" : noised::views::to_text(report));
+  const int printed = print(json ? noised::views::to_json(report) + "\n" : noised::views::to_text(report));
+  if (printed != 0) return printed;
+  const noised::Status sighted = noised::views::check_not_blind(report.lost);
+  return sighted ? 0 : fail(sighted.error());
 }
 
 int replay(const noised::Options& options) {

@@ -2,16 +2,23 @@
 // Clock, lost counters, sources and what is unsupported.
 #include "views/json_parts.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "base/parse.h"
 #include "views/format.h"
 #include "views/views.h"
 
 namespace noised::views {
 
 Json clock_json(const ReportClock& clock) {
-  Json json{{"source", clock.source}, {"uncertainty_ns", clock.uncertainty_ns}, {"containment", nullptr}};
+  Json json{{"source", clock.source},
+            {"uncertainty_ns", clock.uncertainty_ns},
+            {"containment", nullptr},
+            {"containment_cpu", nullptr}};
   if (clock.containment) json["containment"] = *clock.containment;
+  if (clock.containment_cpu) json["containment_cpu"] = *clock.containment_cpu;
   return json;
 }
 
@@ -33,6 +40,7 @@ void read_clock(const Fields& fields, ReportClock& clock) {
   fields.read("source", clock.source);
   fields.read("uncertainty_ns", clock.uncertainty_ns);
   fields.read("containment", clock.containment);
+  if (fields.optional("containment_cpu") != nullptr) fields.read("containment_cpu", clock.containment_cpu);
 }
 
 void read_lost(const Fields& fields, ReportLost& lost) {
@@ -129,8 +137,34 @@ std::string lost_text(const ReportLost& lost) {
 std::string clock_text(const ReportClock& clock) {
   const std::string containment =
       clock.containment ? format_containment(*clock.containment) : std::string("not known yet");
-  return fmt::format("clock {}, uncertainty {}, containment {}", printable(clock.source),
-                     format_duration(clock.uncertainty_ns), containment);
+  const std::string where = clock.containment_cpu ? fmt::format(" (CPU {})", *clock.containment_cpu) : "";
+  return fmt::format("clock {}, uncertainty {}, containment {}{}", printable(clock.source),
+                     format_duration(clock.uncertainty_ns), containment, where);
+}
+
+std::string blind_text(const ReportLost& lost) {
+  std::vector<unsigned> cpus;
+  std::uint64_t unseen = 0;
+  for (const ReportLoss& loss : lost.by) {
+    if (loss.reason != kBlind || !loss.cpu) continue;
+    cpus.push_back(*loss.cpu);
+    unseen += loss.count;
+  }
+  if (cpus.empty()) return "";
+  std::ranges::sort(cpus);
+  return fmt::format(
+      "CPU{} {} {} blind: the kernel counted {} interrupts there that noised did not see; do not believe what it says "
+      "of "
+      "{}",
+      cpus.size() == 1 ? "" : "s", format_cpu_list(cpus), cpus.size() == 1 ? "was" : "were", unseen,
+      cpus.size() == 1 ? "it" : "them");
+}
+
+Status check_not_blind(const ReportLost& lost) {
+  std::string text = blind_text(lost);
+  if (text.empty()) return success();
+  return failure(std::move(text),
+                 "restart noised, and run 'noisectl selftest'; what is blind then is a defect of noised's");
 }
 
 std::string unsupported_text(const std::vector<std::string>& unsupported) {

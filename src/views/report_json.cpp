@@ -26,8 +26,10 @@ Json cpu_json(const ReportCpu& cpu) {
             {"blind_ns", cpu.blind_ns},
             {"steal_ns", cpu.steal_ns},
             {"steal_step_ns", cpu.steal_step_ns},
-            {"smi_count", nullptr}};
+            {"smi_count", nullptr},
+            {"containment", nullptr}};
   if (cpu.smi_count) json["smi_count"] = *cpu.smi_count;
+  if (cpu.containment) json["containment"] = *cpu.containment;
   return json;
 }
 
@@ -49,6 +51,7 @@ void read_cpu(const Fields& fields, ReportCpu& cpu) {
   fields.read("steal_ns", cpu.steal_ns);
   fields.read("steal_step_ns", cpu.steal_step_ns);
   fields.read("smi_count", cpu.smi_count);
+  if (fields.optional("containment") != nullptr) fields.read("containment", cpu.containment);
 }
 
 void read_report(const Fields& fields, Report& report) {

@@ -107,7 +107,7 @@ CellTable cpus(const Report& report) {
   std::vector<CellTable::Column> columns;
   for (const char* field : {"cpu", "mode", "observed_ns", "iterations", "threshold_ns", "detours", "detour_ns",
                             "max_detour_ns", "explained_ns", "overhead_ns", "hypervisor_ns", "hardware_ns",
-                            "unexplained_ns", "blind_ns", "steal_ns", "steal_step_ns", "smi_count"})
+                            "unexplained_ns", "blind_ns", "steal_ns", "steal_step_ns", "smi_count", "containment"})
     columns.push_back({field, field, Align::right});
   CellTable table(std::move(columns));
   for (const ReportCpu& cpu : report.cpus)
@@ -116,7 +116,8 @@ CellTable cpus(const Report& report) {
                time_cell(cpu.max_detour_ns), time_cell(cpu.explained_ns), time_cell(cpu.overhead_ns),
                time_cell(cpu.hypervisor_ns), time_cell(cpu.hardware_ns), time_cell(cpu.unexplained_ns),
                time_cell(cpu.blind_ns), time_cell(cpu.steal_ns), time_cell(cpu.steal_step_ns),
-               cpu.smi_count ? number_cell(*cpu.smi_count) : unknown_cell()});
+               cpu.smi_count ? number_cell(*cpu.smi_count) : unknown_cell(),
+               cpu.containment ? share_cell(*cpu.containment) : unknown_cell()});
   return table;
 }
 

@@ -32,13 +32,15 @@ std::string ledger(const Report& report) {
                {"overhead", Align::right},
                {"hypervisor", Align::right},
                {"hardware", Align::right},
-               {"unexplained", Align::right}});
+               {"unexplained", Align::right},
+               {"contained", Align::right}});
   for (const ReportCpu& cpu : report.cpus)
     table.add({std::to_string(cpu.cpu), printable(cpu.mode), format_duration(cpu.observed_ns),
                std::to_string(cpu.detours), format_duration(cpu.detour_ns),
                format_share(ratio(cpu.detour_ns, cpu.observed_ns)), format_duration(cpu.max_detour_ns),
                format_duration(cpu.explained_ns), format_duration(cpu.overhead_ns), format_duration(cpu.hypervisor_ns),
-               format_duration(cpu.hardware_ns), format_duration(cpu.unexplained_ns)});
+               format_duration(cpu.hardware_ns), format_duration(cpu.unexplained_ns),
+               cpu.containment ? format_containment(*cpu.containment) : "-"});
   return "\nstolen time by CPU (share: of the time observed)\n" + table.text();
 }
 
@@ -96,11 +98,17 @@ std::string combinations(const Report& report) {
                      table.text());
 }
 
+std::string blind_line(const ReportLost& lost) {
+  const std::string text = blind_text(lost);
+  return text.empty() ? text : text + "\n";
+}
+
 }  // namespace
 
 std::string report_head(const Report& report) {
   return fmt::format("noised on {}, kernel {}, from {}, for {}\n{}\n", printable(report.host), printable(report.kernel),
-                     printable(report.start), format_duration(report.elapsed_ns), clock_text(report.clock));
+                     printable(report.start), format_duration(report.elapsed_ns), clock_text(report.clock)) +
+         blind_line(report.lost);
 }
 
 std::string report_tail(const Report& report) {

@@ -144,6 +144,7 @@ std::string to_text(const StatusView& status) {
       printable(status.kernel), measured_text(status), status.aside ? aside_text(*status.aside) : "",
       printable(status.housekeeping_cpus), format_duration(status.drain_interval_ns), status.buffer_bytes / 1024);
   if (has_loop(status)) text += "time          " + clock_text(status.clock) + "\n";
+  if (const std::string blind = blind_text(status.lost); !blind.empty()) text += "blind         " + blind + "\n";
   text += "lost          " + lost_text(status.lost) + "\n";
   if (has_loop(status))
     text += fmt::format("orphans       {} intervals outside every detour\n", status.orphan_intervals);

@@ -55,7 +55,7 @@ class Writer {
     status.host = kHostile;
     status.kernel = "6.1 \xe2\x80\xa8";
     status.unsupported = {std::string("nothing of ") + kHostile};
-    status.clock = {"tsc", 25, {}};
+    status.clock = {"tsc", 25, {}, {}};
     for (std::size_t i = 0; i < cpus; ++i) {
       watched_.push_back(
           std::make_unique<WatchedCpu>(WatchOptions{.cpu = cpu_number(i), .threshold_ns = 200}, sources_));

@@ -31,8 +31,6 @@ class RecordedRun : public Recordable {
 
   void fill(Snapshot& snapshot) const override {
     snapshot.elapsed_ns = now_ns_;
-    snapshot.clock = {"tsc", 25, containment().share()};
-    snapshot.containment = containment();
     snapshot.orphan_intervals = cpus_[0].matcher().orphans() + cpus_[1].matcher().orphans();
     snapshot.lost = ReportLost{};
     add_loss(1U, "loop_moved", moved_, snapshot.lost);
@@ -45,8 +43,10 @@ class RecordedRun : public Recordable {
       cpu.blind_ns = cpus_[i].blind_ns();
       cpu.iterations = now_ns_ / 10;
       snapshot.lost.incomplete_detours += cpus_[i].statistics().totals().incomplete_detours;
+      cpu.containment = cpus_[i].matcher().containment();
       if (snapshot.detail == SnapshotDetail::all) cpus_[i].statistics().copy_to(cpu.statistics);
     }
+    snapshot.clock = clock_of(snapshot, 25);
   }
   void record_to(PipelineSink* sink) override {
     sink_ = sink;
@@ -83,14 +83,6 @@ class RecordedRun : public Recordable {
     status.policy = "other";
     status.unsupported = {"nothing of it"};
     return status;
-  }
-  [[nodiscard]] Containment containment() const {
-    Containment sum;
-    for (const WatchedCpu& cpu : cpus_) {
-      sum.eligible += cpu.matcher().containment().eligible;
-      sum.contained += cpu.matcher().containment().contained;
-    }
-    return sum;
   }
   std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + random_() % (high - low + 1); }
 

@@ -13,7 +13,7 @@ inline Report report() {
   report.kernel = "6.18.0";
   report.start = "2025-01-02T03:04:05Z";
   report.elapsed_ns = 10'000'000'000;
-  report.clock = {"tsc", 25, 0.9999};
+  report.clock = {"tsc", 25, 0.9999, 1};
   report.unsupported = {"page_fault duration: fentry refused by kernel"};
   ReportCpu cpu;
   cpu.cpu = 1;
@@ -33,6 +33,7 @@ inline Report report() {
   cpu.steal_ns = 1'990'000;
   cpu.steal_step_ns = 10'000'000;
   cpu.smi_count = 3;
+  cpu.containment = 0.9999;
   report.cpus = {cpu};
   report.sources = {{1, "periodic", "vector", "local_timer", 2500, 5'250'000, 1800, 2100, 9000, 310, 0.5},
                     {1, "preemption", "task", "crond", 2, 750'000, 300'000, 375'000, 450'000, 75'000, 0.0824}};
@@ -74,7 +75,7 @@ inline StatusView status() {
   status.threshold_ns = 200;
   status.buffer_bytes = 1048576;
   status.drain_interval_ns = 10'000'000;
-  status.clock = {"tsc", 25, {}};
+  status.clock = {"tsc", 25, {}, {}};
   status.lost = {1, 2, 3, 4, 5, {{1, "ring_full", 7}, {std::nullopt, "missed_run", 4}}};
   status.orphan_intervals = 6;
   status.programs = {{"local_timer_entry", "vector", "tp_btf", 0, 100, 8000}, {"csd_entry", "csd", "", 0, 0, 0}};

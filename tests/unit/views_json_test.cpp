@@ -21,21 +21,22 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }  // namespace
 
 TEST_CASE("the report has the contract's fields in the contract's order", "[views]") {
-  CHECK(views::to_json(examples::report()) ==
-        R"({"schema":"noised.report/1","host":"node1","kernel":"6.18.0","start":"2025-01-02T03:04:05Z",)"
-        R"("elapsed_ns":10000000000,"clock":{"source":"tsc","uncertainty_ns":25,"containment":0.9999},)"
-        R"("lost":{"events":0,"detours":0,"unpaired":0,"missed_runs":0,"incomplete_detours":0,"by":[]},)"
-        R"("unsupported":["page_fault duration: fentry refused by kernel"],)"
-        R"("cpus":[{"cpu":1,"mode":"probe","observed_ns":9999000000,"iterations":1000000000,"threshold_ns":200,)"
-        R"("detours":2510,"detour_ns":9100000,"max_detour_ns":2000000,"explained_ns":6000000,"overhead_ns":1000000,)"
-        R"("hypervisor_ns":2000000,"hardware_ns":60000,"unexplained_ns":40000,"blind_ns":5000,)"
-        R"("steal_ns":1990000,"steal_step_ns":10000000,"smi_count":3}],)"
-        R"("sources":[{"cpu":1,"category":"periodic","kind":"vector","name":"local_timer","count":2500,)"
-        R"("total_ns":5250000,"min_ns":1800,"mean_ns":2100,"max_ns":9000,"stddev_ns":310,"share":0.5},)"
-        R"({"cpu":1,"category":"preemption","kind":"task","name":"crond","count":2,"total_ns":750000,)"
-        R"("min_ns":300000,"mean_ns":375000,"max_ns":450000,"stddev_ns":75000,"share":0.0824}],)"
-        R"("combinations":[{"sources":["vector:local_timer","softirq:TIMER"],"count":2400,"total_ns":5000000,)"
-        R"("max_ns":12000,"min_ns":1900,"mean_ns":2083,"stddev_ns":400}]})");
+  CHECK(
+      views::to_json(examples::report()) ==
+      R"({"schema":"noised.report/1","host":"node1","kernel":"6.18.0","start":"2025-01-02T03:04:05Z",)"
+      R"("elapsed_ns":10000000000,"clock":{"source":"tsc","uncertainty_ns":25,"containment":0.9999,"containment_cpu":1},)"
+      R"("lost":{"events":0,"detours":0,"unpaired":0,"missed_runs":0,"incomplete_detours":0,"by":[]},)"
+      R"("unsupported":["page_fault duration: fentry refused by kernel"],)"
+      R"("cpus":[{"cpu":1,"mode":"probe","observed_ns":9999000000,"iterations":1000000000,"threshold_ns":200,)"
+      R"("detours":2510,"detour_ns":9100000,"max_detour_ns":2000000,"explained_ns":6000000,"overhead_ns":1000000,)"
+      R"("hypervisor_ns":2000000,"hardware_ns":60000,"unexplained_ns":40000,"blind_ns":5000,)"
+      R"("steal_ns":1990000,"steal_step_ns":10000000,"smi_count":3,"containment":0.9999}],)"
+      R"("sources":[{"cpu":1,"category":"periodic","kind":"vector","name":"local_timer","count":2500,)"
+      R"("total_ns":5250000,"min_ns":1800,"mean_ns":2100,"max_ns":9000,"stddev_ns":310,"share":0.5},)"
+      R"({"cpu":1,"category":"preemption","kind":"task","name":"crond","count":2,"total_ns":750000,)"
+      R"("min_ns":300000,"mean_ns":375000,"max_ns":450000,"stddev_ns":75000,"share":0.0824}],)"
+      R"("combinations":[{"sources":["vector:local_timer","softirq:TIMER"],"count":2400,"total_ns":5000000,)"
+      R"("max_ns":12000,"min_ns":1900,"mean_ns":2083,"stddev_ns":400}]})");
 }
 
 TEST_CASE("an empty report has empty arrays and a null containment", "[views]") {
@@ -71,7 +72,7 @@ TEST_CASE("the status says null for a program that is not attached", "[views]") 
       R"({"schema":"noised.status/1","version":"0.1.0","host":"node1","kernel":"6.18.0","pid":77,)"
       R"("uptime_ns":90000000000,"probe_cpus":"1","housekeeping_cpus":"0","mode":"probe","policy":"other","duty_percent":100,"threshold_ns":200,)"
       R"("buffer_bytes":1048576,"drain_interval_ns":10000000,)"
-      R"("clock":{"source":"tsc","uncertainty_ns":25,"containment":null},)"
+      R"("clock":{"source":"tsc","uncertainty_ns":25,"containment":null,"containment_cpu":null},)"
       R"("lost":{"events":1,"detours":2,"unpaired":3,"missed_runs":4,"incomplete_detours":5,"by":[)"
       R"({"cpu":1,"reason":"ring_full","count":7},{"cpu":null,"reason":"missed_run","count":4}]},)"
       R"("orphan_intervals":6,"programs":[)"

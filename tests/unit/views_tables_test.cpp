@@ -101,7 +101,7 @@ TEST_CASE("each table has one header line, a row for each thing, and integer tim
                                  "1900,12000,2400,2083,5000000,400,0.549450549,vector:local_timer + softirq:TIMER"});
   CHECK(lines(to_csv(report, ReportTable::ledger))[1] ==
         "1,probe,9999000000,1000000000,200,2510,9100000,2000000,6000000,1000000,2000000,60000,40000,5000,1990000,"
-        "10000000,3");
+        "10000000,3,0.999900000");
 }
 
 TEST_CASE("a fault that was only counted has no time, and what is no activity is no event", "[views]") {

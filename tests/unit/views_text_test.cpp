@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "views/format.h"
+#include "views/json_parts.h"
 #include "views/table.h"
 #include "views/views.h"
 #include "views_examples.h"
@@ -79,11 +80,11 @@ TEST_CASE("a table is as wide as its widest cells", "[views]") {
 TEST_CASE("the report is a page", "[views]") {
   CHECK(views::to_text(examples::report()) ==
         R"(noised on node1, kernel 6.18.0, from 2025-01-02T03:04:05Z, for 10.0 s
-clock tsc, uncertainty 25 ns, containment 99.9900%
+clock tsc, uncertainty 25 ns, containment 99.9900% (CPU 1)
 
 stolen time by CPU (share: of the time observed)
-CPU  mode   observed  detours   stolen    share      max  explained  overhead  hypervisor  hardware  unexplained
-  1  probe    10.0 s     2510  9.10 ms  0.0910%  2.00 ms    6.00 ms   1.00 ms     2.00 ms   60.0 us      40.0 us
+CPU  mode   observed  detours   stolen    share      max  explained  overhead  hypervisor  hardware  unexplained  contained
+  1  probe    10.0 s     2510  9.10 ms  0.0910%  2.00 ms    6.00 ms   1.00 ms     2.00 ms   60.0 us      40.0 us   99.9900%
 CPU 1: 1.99 ms of steal time counted, in steps of 10.0 ms: hypervisor is at most their sum, the rest of the time without kernel activity is hardware
 CPU 1: 3 system management interrupts
 CPU 1: 5.00 us not observed: the loop was stopped, or not on its CPU
@@ -241,4 +242,24 @@ csd_entry          csd     no             0     -      -
 unsupported:
   csd: no such tracepoint
 )");
+}
+
+TEST_CASE("a blind CPU is told in a line of its own, and is no good end", "[views]") {
+  Report report = examples::report();
+  CHECK(views::check_not_blind(report.lost));
+  report.lost.by = {{3U, kBlind, 700}, {std::nullopt, "missed_run", 4}, {1U, kBlind, 12}};
+  const std::string line =
+      "CPUs 1,3 were blind: the kernel counted 712 interrupts there that noised did not see; do not "
+      "believe what it says of them";
+  CHECK(views::blind_text(report.lost) == line);
+  CHECK(views::to_text(report).find("\n" + line + "\n") != std::string::npos);
+  const Status ended = views::check_not_blind(report.lost);
+  REQUIRE_FALSE(ended);
+  CHECK(ended.error().what == line);
+  CHECK(ended.error().code == ExitCode::failed);
+  StatusView status = examples::status();
+  CHECK(views::to_text(status).find("blind") == std::string::npos);
+  status.lost.by.push_back({2U, kBlind, 9});
+  CHECK(views::to_text(status).find("\nblind         CPU 2 was blind: the kernel counted 9 interrupts there") !=
+        std::string::npos);
 }

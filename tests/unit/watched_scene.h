@@ -42,7 +42,7 @@ class WatchedRun : public Recordable, private WatchSink {
 
   void fill(Snapshot& snapshot) const override {
     snapshot.elapsed_ns = now_ns_;
-    snapshot.clock = {"tsc", 25, std::nullopt};
+    snapshot.clock = {"tsc", 25, {}, {}};
     snapshot.lost = ReportLost{};
     snapshot.cpus.resize(cpus_.size());
     for (std::size_t i = 0; i < cpus_.size(); ++i) {

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading /proc/interrupts: a header with the CPUs that are online, then a line for each kind of interrupt.
+#include "trace/interrupt_counts.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+namespace noised {
+namespace {
+
+constexpr unsigned kMaxCpus = 8192;
+constexpr std::size_t kFirstBytes = std::size_t{64} << 10U;
+constexpr std::size_t kMostBytes = std::size_t{256} << 20U;  // 8,192 CPUs and 2,000 interrupts
+
+std::string_view take_line(std::string_view& text) {
+  const std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(text.size(), line.size() + 1));
+  return line;
+}
+
+std::string_view take_word(std::string_view& line) {
+  line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
+  const std::string_view word = line.substr(0, line.find(' '));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+bool to_number(std::string_view word, std::uint64_t& out) {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
+  return error == std::errc{} && end == word.data() + word.size();
+}
+
+// "CPU0 CPU2": the CPU of each column.
+std::vector<unsigned> cpus_of(std::string_view header) {
+  std::vector<unsigned> cpus;
+  for (std::string_view word = take_word(header); !word.empty(); word = take_word(header)) {
+    std::uint64_t cpu = 0;
+    if (!word.starts_with("CPU") || !to_number(word.substr(3), cpu) || cpu >= kMaxCpus) break;
+    cpus.push_back(static_cast<unsigned>(cpu));
+  }
+  return cpus;
+}
+
+}  // namespace
+
+std::vector<InterruptRow> seen_rows(const KernelEvents& kernel) {
+  const auto seen = [&](const char* entry) { return kernel.attached(entry); };
+  std::vector<InterruptRow> rows;
+  if (seen("local_timer_entry")) rows.push_back({"LOC", 1U << NOISED_VECTOR_LOCAL_TIMER});
+  if (seen("reschedule_entry")) rows.push_back({"RES", 1U << NOISED_VECTOR_RESCHEDULE});
+  if (seen("call_function_entry") && seen("call_function_single_entry")) {
+    rows.push_back({"CAL", 1U << NOISED_VECTOR_CALL_FUNCTION | 1U << NOISED_VECTOR_CALL_FUNCTION_SINGLE});
+  }
+  return rows;
+}
+
+void parse_interrupts(std::string_view text, const std::vector<InterruptRow>& rows,
+                      std::vector<std::uint64_t>& counts) {
+  const std::vector<unsigned> cpus = cpus_of(take_line(text));
+  const unsigned highest = cpus.empty() ? 0 : *std::ranges::max_element(cpus);
+  counts.assign(cpus.empty() ? 0 : highest + 1, 0);
+  while (!text.empty()) {
+    std::string_view line = take_line(text);
+    std::string_view label = take_word(line);
+    if (!label.ends_with(':')) continue;
+    label.remove_suffix(1);
+    if (std::ranges::none_of(rows, [&](const InterruptRow& row) { return row.label == label; })) continue;
+    for (const unsigned cpu : cpus) {
+      std::uint64_t count = 0;
+      if (!to_number(take_word(line), count)) break;
+      counts[cpu] += count;
+    }
+  }
+}
+
+Result<InterruptCounts> InterruptCounts::open(std::vector<InterruptRow> rows, const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return failure(path + ": " + std::strerror(errno));
+  InterruptCounts counts(std::move(file), std::move(rows));
+  counts.text_.resize(kFirstBytes);
+  counts.read();
+  return counts;
+}
+
+const std::vector<std::uint64_t>& InterruptCounts::read() {
+  std::size_t length = 0;
+  while (true) {
+    const ssize_t more = ::pread(file_.get(), text_.data() + length, text_.size() - length, static_cast<off_t>(length));
+    if (more < 0) return counts_;
+    if (more == 0) break;
+    length += static_cast<std::size_t>(more);
+    if (length == text_.size() && text_.size() < kMostBytes) text_.resize(2 * text_.size());  // on the first reads only
+  }
+  parse_interrupts({text_.data(), length}, rows_, counts_);
+  return counts_;
+}
+
+std::uint32_t InterruptCounts::vectors() const {
+  std::uint32_t vectors = 0;
+  for (const InterruptRow& row : rows_) vectors |= row.vectors;
+  return vectors;
+}
+
+}  // namespace noised

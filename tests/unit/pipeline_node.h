@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// A node of as many measured CPUs as wanted, without a kernel: what happens on each is written down beforehand, its
+// records go through real rings into the real pipeline, and faults can be planted on the way.
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base_temporary_directory.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/report_builder.h"
+#include "trace/mapped_ring.h"
+#include "views/views.h"
+
+namespace noised::test {
+
+/// The time stamp counter runs at 2.5 GHz, from the same zero as the clock: every even number of ns is exact.
+inline std::uint64_t ticks_of(std::uint64_t ns) { return ns / 2 * 5; }
+
+/// What one CPU went through in one drain.
+struct CpuRound {
+  std::vector<noised_task_record> records;  ///< in the order in which they ended; comm is used for tasks
+  std::vector<TickDetour> detours;
+  std::uint64_t interrupts = 0;  ///< so many of them does the kernel count
+  std::uint64_t task_ns = 0;     ///< of its own task
+  std::uint64_t tasks = 0;       ///< activations of it
+  std::uint64_t detour_ns = 0;
+};
+
+/// What is wrong with a node. CPUs are told by their place.
+struct Faults {
+  /// The ring of which this place's loop is read; no value: of none.
+  std::function<std::optional<std::size_t>(std::size_t place, std::size_t round)> loop_ring;
+  /// The same for the kernel's records.
+  std::function<std::optional<std::size_t>(std::size_t place, std::size_t round)> kernel_ring;
+  /// True drops the record.
+  std::function<bool(std::size_t place, std::size_t number)> drop;
+  /// Added to the time of what the loop says, in ns, and to that of records.
+  std::function<std::int64_t(std::size_t place)> loop_shift;
+  std::function<std::int64_t(std::size_t place)> kernel_shift;
+};
+
+/// One CPU: the rings that BPF programs and loop write to.
+class NodeCpu : public MeasuringLoop {
+ public:
+  static constexpr std::uint32_t kSegments = 2;
+
+  explicit NodeCpu(unsigned cpu) : cpu_(cpu), memory_(kSegments * MappedRing::kStride / sizeof(noised_record)) {
+    state.watched = NOISED_WATCH_LOOP;
+    state.probe_pid = state.current_pid = 100'000 + cpu;
+  }
+
+  [[nodiscard]] unsigned cpu() const override { return cpu_; }
+  [[nodiscard]] DetourRing& ring() override { return *read_; }
+  [[nodiscard]] const LoopProgress& progress() const override { return progress_; }
+  [[nodiscard]] bool is_away() const override { return false; }
+  [[nodiscard]] bool is_aside() const override { return false; }
+  [[nodiscard]] bool is_running() const override { return running; }
+  [[nodiscard]] std::optional<std::uint64_t> switches() const override { return std::nullopt; }
+  [[nodiscard]] std::optional<std::uint64_t> smi_count() const override { return std::nullopt; }
+
+  // As claim() of bpf/pairing.bpf.h.
+  void put(const noised_task_record& record) {
+    const auto size = static_cast<std::uint32_t>(record.record.kind == NOISED_KIND_TASK ? sizeof(noised_task_record)
+                                                                                        : sizeof(noised_record));
+    const auto left = [&] { return static_cast<std::int32_t>(state.ring_limit - state.ring_head); };
+    if (left() < 0) state.ring_limit = state.ring_tail + kSegments * NOISED_SEGMENT_BYTES - NOISED_RING_MARGIN;
+    if (left() < 0) {
+      ++state.lost_full;
+      return;
+    }
+    const std::uint32_t at = std::exchange(state.ring_head, state.ring_head + size);
+    std::byte* const room = reinterpret_cast<std::byte*>(memory_.data()) +
+                            (at / NOISED_SEGMENT_BYTES & (kSegments - 1)) * MappedRing::kStride +
+                            at % NOISED_SEGMENT_BYTES;
+    noised_task_record sized = record;
+    sized.record.size = static_cast<noised_u16>(size);
+    std::memcpy(room, &sized, size);
+  }
+
+  noised_cpu state{};
+  bool running = true;
+  DetourRing own_ring{1U << 12U};
+
+ private:
+  friend class Node;
+  unsigned cpu_;
+  std::vector<noised_record> memory_;
+  MappedRing reader_{state, reinterpret_cast<std::byte*>(memory_.data()), kSegments};
+  DetourRing* read_ = &own_ring;
+  LoopProgress progress_;
+};
+
+/// What happens on each CPU; the same for the same number, whatever other CPUs there are.
+class Story {
+ public:
+  static constexpr std::uint64_t kBegin = 1'000'000'000'000;
+  static constexpr std::uint64_t kRound = 10'000'000;
+  static constexpr std::size_t kRounds = 24;
+
+  explicit Story(unsigned cpu) : cpu_(cpu), random_(cpu + 1) {
+    for (std::size_t round = 0; round < kRounds; ++round) rounds_.push_back(make(kBegin + round * kRound));
+  }
+  [[nodiscard]] const CpuRound& round(std::size_t number) const { return rounds_[number]; }
+  [[nodiscard]] static std::string task_of(unsigned cpu) { return "task" + std::to_string(cpu); }
+  [[nodiscard]] static std::uint32_t pid_of(unsigned cpu) { return 1'000 + cpu; }
+
+ private:
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+    return low + 2 * (random_() % ((high - low) / 2 + 1));
+  }
+
+  static void add(CpuRound& round, noised_kind kind, std::uint64_t id, std::uint64_t start, std::uint64_t end,
+                  const std::string& comm = "") {
+    noised_task_record record{};
+    record.record.start_ns = start;
+    record.record.duration_ns = end - start;
+    record.record.id = id;
+    record.record.kind = static_cast<noised_u8>(kind);
+    record.record.watched = NOISED_WATCH_LOOP;
+    std::strncpy(record.comm, comm.c_str(), sizeof(record.comm) - 1);
+    round.records.push_back(record);
+  }
+
+  // A tick with its callback, sometimes a softirq and the CPU's own task behind it; or the host alone.
+  CpuRound make(std::uint64_t begin) {
+    CpuRound round;
+    std::uint64_t at = begin + between(10'000, 400'000);
+    while (at + 900'000 < begin + kRound) {
+      const std::uint64_t start = at;
+      if (random_() % 6 == 0) {
+        at += between(300, 20'000);
+      } else {
+        const std::uint64_t vector = at + between(200, 800);
+        const std::uint64_t callback = vector + between(100, 600);
+        const std::uint64_t called = callback + between(300, 3'000);
+        at = called + between(100, 600);
+        add(round, NOISED_KIND_HRTIMER, 0xffffffff81000000U, callback, called);
+        add(round, NOISED_KIND_VECTOR, NOISED_VECTOR_LOCAL_TIMER, vector, at);
+        ++round.interrupts;
+        if (random_() % 3 == 0) {
+          const std::uint64_t softirq = at + between(20, 200);
+          at = softirq + between(400, 5'000);
+          add(round, NOISED_KIND_SOFTIRQ, random_() % 10, softirq, at);
+        }
+        if (random_() % 4 == 0) {
+          const std::uint64_t task = at + between(200, 900);
+          at = task + between(20'000, 60'000);
+          add(round, NOISED_KIND_TASK, pid_of(cpu_), task, at, task_of(cpu_));
+          round.task_ns += at - task;
+          ++round.tasks;
+        }
+        at += between(200, 900);
+      }
+      round.detours.push_back({ticks_of(start), ticks_of(at), GapKind::detour});
+      round.detour_ns += at - start;
+      at += between(20'000, 800'000);
+    }
+    return round;
+  }
+
+  unsigned cpu_;
+  std::mt19937_64 random_;
+  std::vector<CpuRound> rounds_;
+};
+
+/// Origins between the CPUs: each one's task is woken by the CPU that measures next to it, over there in `from`.
+struct Waking {
+  unsigned from = 0;
+  unsigned to = 0;
+};
+
+class Node : public KernelEvents {
+ public:
+  explicit Node(const std::vector<unsigned>& cpus, Faults faults = {}) : faults_(std::move(faults)) {
+    for (const unsigned cpu : cpus) {
+      cpus_.emplace_back(cpu);
+      stories_.emplace_back(cpu);
+    }
+    now_ns_ = Story::kBegin - 50'000'000;
+    clock_.add(sample());
+    now_ns_ = Story::kBegin - 10'000'000;
+    REQUIRE(clock_.add(sample()));
+    write_interrupts();
+    auto interrupts = InterruptCounts::open(seen_rows(*this), directory_.path("interrupts"));
+    REQUIRE(interrupts);
+    interrupts_.emplace(std::move(interrupts).value());
+    PipelineOptions options;
+    options.threshold_ns = 200;
+    options.interrupts = &*interrupts_;
+    options.feed_size = 64 * cpus.size();
+    options.clocks = {[this] { return now_ns_; }, [this] { return sample(); }};
+    std::vector<MeasuringLoop*> loops;
+    for (NodeCpu& cpu : cpus_) loops.push_back(&cpu);
+    pipeline_ = std::make_unique<Pipeline>(*this, loops, clock_, sources_, names_, options);
+  }
+
+  /// Who wakes whose task; before the first round.
+  void wake(std::vector<Waking> wakings) { wakings_ = std::move(wakings); }
+
+  /// Plays all rounds, a drain each; `after_drain` after each of them.
+  void play(const std::function<void()>& after_drain = {}) {
+    for (round_ = 0; round_ < Story::kRounds; ++round_) {
+      now_ns_ = Story::kBegin + round_ * Story::kRound + 10;
+      for (std::size_t place = 0; place < cpus_.size(); ++place) write(place);
+      now_ns_ = Story::kBegin + (round_ + 1) * Story::kRound;
+      for (std::size_t place = 0; place < cpus_.size(); ++place) publish(place);
+      write_interrupts();
+      if (round_ % 8 == 7) pipeline_->want_sight();
+      drain();
+      if (after_drain) after_drain();
+    }
+    round_ = Story::kRounds - 1;
+    now_ns_ += 1'000'000;
+    for (std::size_t place = 0; place < cpus_.size(); ++place) publish(place);
+    for (NodeCpu& cpu : cpus_) cpu.running = false;
+    select_rings();
+    pipeline_->finish();
+    collect();
+  }
+
+  [[nodiscard]] Report report() const {
+    Snapshot snapshot;
+    pipeline_->fill(snapshot);
+    return build_report(snapshot, sources_, RunDescription{"node", "6.1", "2026-01-01T00:00:00Z", {}});
+  }
+  [[nodiscard]] HistogramView histograms() const {
+    Snapshot snapshot;
+    pipeline_->fill(snapshot);
+    return build_histograms(snapshot, sources_);
+  }
+  [[nodiscard]] const Story& story(std::size_t place) const { return stories_[place]; }
+  [[nodiscard]] Pipeline& pipeline() { return *pipeline_; }
+  [[nodiscard]] const SourceTable& sources() const { return sources_; }
+  /// The detours of each CPU by its number, in order.
+  [[nodiscard]] const std::vector<DetourView>& detours(unsigned cpu) { return detours_[cpu]; }
+  [[nodiscard]] std::uint64_t now_ns() const { return now_ns_; }
+
+  // What the pipeline asks of the kernel.
+  [[nodiscard]] noised_cpu& state(unsigned cpu) override {
+    return std::ranges::find_if(cpus_, [&](const NodeCpu& each) { return each.cpu() == cpu; })->state;
+  }
+  [[nodiscard]] std::span<volatile std::uint8_t> groups() override { return {}; }
+  std::size_t drain(std::size_t index, std::size_t limit, const RecordSink& sink) override {
+    const auto from = faults_.kernel_ring ? faults_.kernel_ring(index, round_) : std::optional(index);
+    return from ? cpus_[*from].reader_.drain(limit, sink) : 0;
+  }
+  [[nodiscard]] bool drain_origins(const OriginSink& sink) override {
+    for (const noised_origin& origin : std::exchange(origins_, {})) sink(origin);
+    return true;
+  }
+  [[nodiscard]] double take_fullness() override { return 0; }
+  [[nodiscard]] LostCounters lost(unsigned cpu) const override {
+    const auto found = std::ranges::find_if(cpus_, [&](const NodeCpu& each) { return each.cpu() == cpu; });
+    return {found->state.lost_full, 0, 0, 0, 0};
+  }
+  [[nodiscard]] std::uint64_t lost_origins() const override { return 0; }
+  [[nodiscard]] bool attached(std::string_view /*tracepoint*/) const override { return true; }
+  [[nodiscard]] std::uint64_t missed_runs() const override { return 0; }
+  [[nodiscard]] std::vector<ProgramView> programs() const override { return {}; }
+
+ private:
+  [[nodiscard]] ClockSample sample() const { return {ticks_of(now_ns_), now_ns_, 20}; }
+
+  void write(std::size_t place) {
+    NodeCpu& cpu = cpus_[place];
+    const CpuRound& round = stories_[place].round(round_);
+    const std::int64_t loop_shift = faults_.loop_shift ? faults_.loop_shift(place) : 0;
+    const std::int64_t kernel_shift = faults_.kernel_shift ? faults_.kernel_shift(place) : 0;
+    for (noised_task_record record : round.records) {
+      const std::size_t number = written_[place]++;
+      if (faults_.drop && faults_.drop(place, number)) continue;
+      record.record.start_ns += static_cast<std::uint64_t>(kernel_shift);
+      if (record.record.kind == NOISED_KIND_TASK) tell_waker(cpu.cpu(), record.record.start_ns);
+      cpu.put(record);
+    }
+    const auto shift = static_cast<std::uint64_t>(loop_shift / 2 * 5);
+    for (TickDetour detour : round.detours) {
+      detour.start_ticks += shift;
+      detour.end_ticks += shift;
+      (void)cpu.own_ring.push(detour);
+    }
+    interrupts_of_[cpu.cpu()] += round.interrupts;
+  }
+
+  void tell_waker(unsigned cpu, std::uint64_t task_ns) {
+    for (const Waking& waking : wakings_) {
+      if (waking.to != cpu) continue;
+      noised_origin origin{};
+      origin.time_ns = task_ns - 300;
+      origin.targets = 1ULL << (cpu % 64);
+      origin.word = static_cast<noised_u8>(cpu / 64);
+      origin.kind = NOISED_ORIGIN_WAKE;
+      origin.task = Story::pid_of(cpu);
+      origin.pid = Story::pid_of(waking.from);
+      origin.cpu = static_cast<noised_u16>(waking.from);
+      std::strncpy(origin.comm, Story::task_of(waking.from).c_str(), sizeof(origin.comm) - 1);
+      origins_.push_back(origin);
+    }
+  }
+
+  void publish(std::size_t place) {
+    LoopProgress& progress = cpus_[place].progress_;
+    if (progress.first_ticks.load() == 0) progress.first_ticks.store(ticks_of(Story::kBegin));
+    progress.iterations.store(now_ns_ / 10);
+    progress.last_ticks.store(ticks_of(now_ns_));
+  }
+
+  void select_rings() {
+    for (std::size_t place = 0; place < cpus_.size(); ++place) {
+      const auto from = faults_.loop_ring ? faults_.loop_ring(place, round_) : std::optional(place);
+      cpus_[place].read_ = from ? &cpus_[*from].own_ring : &nothing_;
+    }
+  }
+
+  void drain() {
+    select_rings();
+    pipeline_->drain();
+    collect();
+  }
+
+  void collect() {
+    const DetourFeed::Batch batch = pipeline_->feed().read(next_detour_, 1U << 20U);
+    next_detour_ = batch.next;
+    REQUIRE(batch.lost == 0);
+    for (const FeedDetour& detour : batch.detours) detours_[detour.cpu].push_back(to_view(detour, sources_));
+  }
+
+  // As /proc/interrupts, with CPUs that nobody measures in between.
+  void write_interrupts() {
+    std::ofstream file(directory_.path("interrupts"));
+    for (const NodeCpu& cpu : cpus_) file << " CPU" << cpu.cpu();
+    file << "\n  1:";
+    for (std::size_t i = 0; i < cpus_.size(); ++i) file << " 12345";
+    file << "   IO-APIC   1-edge      i8042\nLOC:";
+    for (const NodeCpu& cpu : cpus_) file << ' ' << interrupts_of_[cpu.cpu()];
+    file << "   Local timer interrupts\nRES:";
+    for (std::size_t i = 0; i < cpus_.size(); ++i) file << " 7";
+    file << "   Rescheduling interrupts\n";
+  }
+
+  Faults faults_;
+  TemporaryDirectory directory_;
+  std::deque<NodeCpu> cpus_;
+  std::deque<Story> stories_;
+  std::map<std::size_t, std::size_t> written_;
+  std::map<unsigned, std::uint64_t> interrupts_of_;
+  std::vector<Waking> wakings_;
+  std::vector<noised_origin> origins_;
+  DetourRing nothing_{2};
+  std::uint64_t now_ns_ = 0;
+  std::size_t round_ = 0;
+  ClockMap clock_;
+  SourceTable sources_;
+  Names names_{sources_, Kallsyms::parse("")};
+  std::optional<InterruptCounts> interrupts_;
+  std::unique_ptr<Pipeline> pipeline_;
+  std::map<unsigned, std::vector<DetourView>> detours_;
+  std::uint64_t next_detour_ = 0;
+};
+
+}  // namespace noised::test
