@@ -244,7 +244,7 @@ void describe(CLI::App& app, Options& options, Times& times) {
                                Command::selftest);
   selftest->add_option("--only", options.only, "only these kinds of noise")->delimiter(',')->type_name("MODE,..");
   selftest->add_option("--duration", times.duration, "spend this time (30s)")->type_name("TIME");
-  selftest->add_option("--cpu", options.cpu, "disturb this CPU")->check(number_from<unsigned>(0))->type_name("N");
+  selftest->add_option("--cpu", options.cpu, "disturb this CPU only")->check(number_from<unsigned>(0))->type_name("N");
   json(selftest);
 }
 

@@ -34,6 +34,9 @@ constexpr std::uint64_t kTotal = 30'000'000'000;
 // Of each mode's share of the time: settling, the marks around it, and the drain that shows the last of them.
 constexpr std::uint64_t kAround = 500'000'000;
 constexpr std::uint64_t kShortest = 500'000'000;  // fewer occurrences say little about 99.9%
+// On each CPU beyond the first one noise is made, to know that its loop and its ring are read, and no other's for them.
+constexpr const char* kEverywhere = "task";
+constexpr std::uint64_t kOnOthers = 1'500'000'000;
 // A daemon that has just started has not yet seen who woke the tasks that sleep.
 constexpr std::chrono::seconds kAnswerTime{10};
 constexpr std::uint64_t kSettled = 2'000'000'000;
@@ -61,29 +64,43 @@ Result<std::vector<const Mode*>> choose_modes(const std::vector<std::string>& on
   return chosen;
 }
 
-// The CPU to disturb, and those on which everything else of the self-test runs: none that is measured.
-Result<GeneratorOptions> choose_cpus(const Options& options, const StatusView& status) {
+// One mode on one CPU.
+struct Trial {
+  const Mode* mode;
+  unsigned cpu;
+  std::uint64_t duration_ns;
+};
+
+Result<std::vector<unsigned>> probed_cpus(const Options& options, const StatusView& status) {
   const Result<std::vector<unsigned>> probed = parse_cpu_list(status.probe_cpus);
   if (!probed) return probed.error();
   if (probed.value().empty()) return failure("the daemon probes no CPU");
-  GeneratorOptions chosen;
-  chosen.cpu = options.cpu.value_or(probed.value().front());
-  if (without({chosen.cpu}, probed.value()).size() == 1)
-    return usage_error(fmt::format("--cpu {}: the daemon does not probe it", chosen.cpu),
+  if (options.cpu && without({*options.cpu}, probed.value()).size() == 1)
+    return usage_error(fmt::format("--cpu {}: the daemon does not probe it", *options.cpu),
                        "it probes " + status.probe_cpus);
-  const Result<std::vector<unsigned>> others = keep_off(probed.value());
-  if (!others) return others.error();
-  chosen.others = others.value();
-  return chosen;
+  return probed.value();
 }
 
-Result<std::uint64_t> time_of_each(const Options& options, std::size_t modes) {
-  const std::uint64_t total = options.duration_ns.value_or(kTotal);
-  const std::uint64_t each = total / modes;
+// All modes on the first CPU, or on the one that was asked for; one on each of the others, unless one was asked for.
+Result<std::vector<Trial>> plan(const Options& options, const std::vector<const Mode*>& modes,
+                                const std::vector<unsigned>& probed) {
+  std::vector<Trial> trials;
+  for (const Mode* mode : modes) trials.push_back({mode, options.cpu.value_or(probed.front()), 0});
+  const auto everywhere = std::ranges::find_if(modes, [](const Mode* mode) { return mode->name == kEverywhere; });
+  const Mode* const on_others = everywhere == modes.end() ? modes.front() : *everywhere;
+  for (std::size_t i = 1; i < probed.size() && !options.cpu; ++i) trials.push_back({on_others, probed[i], 0});
+  // What was asked for is all that is spent; by itself, the first CPU has as much as it needs, and others come on top.
+  const std::size_t sharing = options.duration_ns ? trials.size() : modes.size();
+  const std::uint64_t each = options.duration_ns.value_or(kTotal) / sharing;
   if (each < kAround + kShortest)
-    return usage_error(fmt::format("--duration: too short for {} mode{}", modes, modes == 1 ? "" : "s"),
-                       fmt::format("give {} s or more", modes * (kAround + kShortest) / 1'000'000'000));
-  return each - kAround;
+    return usage_error(fmt::format("--duration: too short for {} mode{}{}", modes.size(), modes.size() == 1 ? "" : "s",
+                                   trials.size() == modes.size() ? ""
+                                                                 : fmt::format(", and one on each of {} more CPUs",
+                                                                               trials.size() - modes.size())),
+                       fmt::format("give {} s or more", sharing * (kAround + kShortest) / 1'000'000'000));
+  for (std::size_t i = 0; i < trials.size(); ++i)
+    trials[i].duration_ns = (i < sharing ? each : std::max(kOnOthers, kAround + kShortest)) - kAround;
+  return trials;
 }
 
 Status wait_until_settled(const StatusView& status, int stop_fd) {
@@ -106,10 +123,11 @@ Status check_loops(HttpClient& client) {
                  "run a daemon with mode = \"probe\"");
 }
 
-void show_progress(std::span<const Mode* const> modes, std::size_t at) {
+void show_progress(std::span<const Trial> trials, std::size_t at) {
   if (isatty(STDERR_FILENO) == 0) return;
-  if (at < modes.size()) {
-    fmt::print(stderr, "\r\033[K{} of {}: {}, {}", at + 1, modes.size(), modes[at]->name, modes[at]->help);
+  if (at < trials.size()) {
+    fmt::print(stderr, "\r\033[K{} of {}: CPU {}: {}, {}", at + 1, trials.size(), trials[at].cpu, trials[at].mode->name,
+               trials[at].mode->help);
   } else {
     fmt::print(stderr, "\r\033[K");
   }
@@ -129,15 +147,17 @@ Result<Row> run_mode(HttpClient& client, const Mode& mode, const GeneratorOption
   return row;
 }
 
-Result<std::vector<Row>> run_modes(HttpClient& client, const std::vector<const Mode*>& modes,
-                                   const GeneratorOptions& options, int stop_fd) {
+Result<std::vector<Row>> run_trials(HttpClient& client, const std::vector<Trial>& trials, GeneratorOptions options,
+                                    int stop_fd) {
   std::vector<Row> rows;
-  for (std::size_t i = 0; i < modes.size(); ++i) {
-    show_progress(modes, i);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    show_progress(trials, i);
+    options.cpu = trials[i].cpu;
+    options.duration_ns = trials[i].duration_ns;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      const Result<Row> row = run_mode(client, *modes[i], options, stop_fd);
+      const Result<Row> row = run_mode(client, *trials[i].mode, options, stop_fd);
       if (!row) {
-        show_progress(modes, modes.size());
+        show_progress(trials, trials.size());
         return row.error();
       }
       if (attempt != 0) rows.pop_back();
@@ -145,7 +165,7 @@ Result<std::vector<Row>> run_modes(HttpClient& client, const std::vector<const M
       if (!rows.back().undecided) break;
     }
   }
-  show_progress(modes, modes.size());
+  show_progress(trials, trials.size());
   return rows;
 }
 
@@ -157,7 +177,7 @@ Status print(const Options& options, const std::vector<Row>& rows) {
   const auto failed =
       std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.verdict == selftest::Verdict::fail; });
   return failed == 0 ? failure("selftest: nothing could be tested here", "run as root")
-                     : failure(fmt::format("selftest: {} of {} modes failed", failed, rows.size()));
+                     : failure(fmt::format("selftest: {} of {} trials failed", failed, rows.size()));
 }
 
 }  // namespace
@@ -165,8 +185,6 @@ Status print(const Options& options, const std::vector<Row>& rows) {
 Status run_selftest(const Options& options) {
   const Result<std::vector<const Mode*>> modes = choose_modes(options.only);
   if (!modes) return modes.error();
-  const Result<std::uint64_t> each = time_of_each(options, modes.value().size());
-  if (!each) return each.error();
   const StopSignals stop;
   Result<HttpClient> client = HttpClient::create(options.socket);
   if (!client) return client.error();
@@ -177,14 +195,21 @@ Status run_selftest(const Options& options) {
                    "run a daemon with duty_cycle = \"100%\"");
   }
   if (Status loops = check_loops(client.value()); !loops) return loops;
-  Result<GeneratorOptions> chosen = choose_cpus(options, status.value());
-  if (!chosen) return chosen.error();
-  chosen.value().duration_ns = each.value();
-  const std::uint64_t wake_ns = selftest::wake_cost_ns(chosen.value());
-  chosen.value().work_ns = std::max(chosen.value().work_ns, kWays * wake_ns);
-  if (wake_ns > kSlowWake) chosen.value().slower = kSlower;
+  const Result<std::vector<unsigned>> probed = probed_cpus(options, status.value());
+  if (!probed) return probed.error();
+  const Result<std::vector<Trial>> trials = plan(options, modes.value(), probed.value());
+  if (!trials) return trials.error();
+  GeneratorOptions chosen;
+  chosen.cpu = trials.value().front().cpu;
+  // Everything else of the self-test runs on none that is measured.
+  const Result<std::vector<unsigned>> others = keep_off(probed.value());
+  if (!others) return others.error();
+  chosen.others = others.value();
+  const std::uint64_t wake_ns = selftest::wake_cost_ns(chosen);
+  chosen.work_ns = std::max(chosen.work_ns, kWays * wake_ns);
+  if (wake_ns > kSlowWake) chosen.slower = kSlower;
   if (Status settled = wait_until_settled(status.value(), stop.fd()); !settled) return settled;
-  const Result<std::vector<Row>> rows = run_modes(client.value(), modes.value(), chosen.value(), stop.fd());
+  const Result<std::vector<Row>> rows = run_trials(client.value(), trials.value(), chosen, stop.fd());
   if (!rows) return rows.error();
   return print(options, rows.value());
 }
