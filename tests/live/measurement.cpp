@@ -10,6 +10,7 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -29,10 +30,10 @@ constexpr std::size_t kFeedSize = 16'384;
 constexpr std::uint64_t kThresholdNs = 200;
 constexpr std::uint64_t kEmulatedThresholdNs = 5'000;
 
-std::vector<unsigned> all_but(unsigned cpu) {
+std::vector<unsigned> all_but(const std::vector<unsigned>& cpus) {
   std::vector<unsigned> others;
   for (const unsigned online : online_cpus().value()) {
-    if (online != cpu) others.push_back(online);
+    if (std::ranges::find(cpus, online) == cpus.end()) others.push_back(online);
   }
   return others;
 }
@@ -47,12 +48,23 @@ bool is_emulated() {
   return std::memcmp(name.data(), "TCGTCGTCGTCG", sizeof(name)) == 0;
 }
 
-unsigned probed_cpu() {
+std::vector<unsigned> measured_cpus() {
   if (geteuid() != 0) SKIP("loading BPF programs needs root");
   if (access("/sys/kernel/btf/vmlinux", R_OK) != 0) SKIP("this kernel has no BTF");
-  const std::vector<unsigned> online = online_cpus().value();
+  std::vector<unsigned> online = online_cpus().value();
   if (online.size() < 2) SKIP("one CPU only: none is left for housekeeping");
-  return online.back();
+  online.erase(online.begin());
+  return online;
+}
+
+unsigned probed_cpu() {
+  const std::vector<unsigned> measured = measured_cpus();
+  const char* const wanted = std::getenv("NOISED_TEST_CPU");
+  if (wanted == nullptr) return measured.back();
+  const auto cpu = static_cast<unsigned>(std::stoul(wanted));
+  if (std::ranges::find(measured, cpu) == measured.end())
+    FAIL("NOISED_TEST_CPU=" << wanted << ": give a CPU that is online, but not the lowest");
+  return cpu;
 }
 
 bool has_tick(unsigned cpu) {
@@ -60,16 +72,17 @@ bool has_tick(unsigned cpu) {
   return !quiet || std::ranges::find(quiet.value(), cpu) == quiet.value().end();
 }
 
-Measurement::Measurement(unsigned cpu, const MeasurementOptions& options) : cpu_(cpu), quiet_(cpu) {
+Measurement::Measurement(const std::vector<unsigned>& cpus, const MeasurementOptions& options) : cpus_(cpus) {
+  for (const unsigned cpu : cpus_) quiet_.emplace_back(cpu);
   keep_heap();
   const std::uint64_t usual_ns = is_emulated() ? kEmulatedThresholdNs : kThresholdNs;
   const std::uint64_t threshold_ns = options.threshold_ns.value_or(usual_ns);
-  REQUIRE(confine_to(all_but(cpu)).ok());
+  REQUIRE(confine_to(all_but(cpus_)).ok());
   clock_.add(read_clock_sample());
   rest(20);
   REQUIRE(clock_.add(read_clock_sample()));
   TracerOptions tracer_options;
-  tracer_options.cpus = {cpu};
+  tracer_options.cpus = cpus_;
   tracer_options.possible_cpus = possible_cpus().value().back() + 1U;
   tracer_options.buffer_bytes = options.buffer_bytes;
   tracer_options.btf = options.btf;
@@ -77,26 +90,30 @@ Measurement::Measurement(unsigned cpu, const MeasurementOptions& options) : cpu_
   if (!tracer) FAIL(tracer.error().line());
   tracer_ = std::move(tracer).value();
   names_.emplace(sources_, Kallsyms::read());
-  ProbeOptions probe_options;
-  probe_options.cpu = cpu;
-  probe_options.fifo = options.fifo;
-  probe_options.threshold_ticks = clock_.to_ticks(threshold_ns);
-  probe_options.storing_limit_ticks = clock_.to_ticks(1000);
-  auto probe = Probe::create(probe_options, tracer_->state(cpu), SmiCounter::open(cpu));
-  if (!probe) FAIL(probe.error().line());
-  probes_.push_back(std::move(probe).value());
+  std::vector<MeasuringLoop*> loops;
+  for (const unsigned cpu : cpus_) {
+    ProbeOptions probe_options;
+    probe_options.cpu = cpu;
+    probe_options.fifo = options.fifo;
+    probe_options.threshold_ticks = clock_.to_ticks(threshold_ns);
+    probe_options.storing_limit_ticks = clock_.to_ticks(1000);
+    auto probe = Probe::create(probe_options, tracer_->state(cpu), SmiCounter::open(cpu));
+    if (!probe) FAIL(probe.error().line());
+    loops.push_back(probes_.emplace_back(std::move(probe).value()).get());
+  }
   PipelineOptions pipeline_options;
   pipeline_options.threshold_ns = threshold_ns;
   pipeline_options.feed_size = kFeedSize;
-  MeasuringLoop* const loop = probes_.front().get();
-  pipeline_ = std::make_unique<Pipeline>(*tracer_, std::span(&loop, 1), clock_, sources_, *names_, pipeline_options);
+  pipeline_ = std::make_unique<Pipeline>(*tracer_, loops, clock_, sources_, *names_, pipeline_options);
 }
 
 Measurement::~Measurement() { probes_.clear(); }
 
 void Measurement::begin() {
-  const Status begun = probes_.front()->begin();
-  if (!begun) FAIL(begun.error().line());
+  for (const auto& probe : probes_) {
+    const Status begun = probe->begin();
+    if (!begun) FAIL(begun.error().line());
+  }
 }
 
 void Measurement::rest(std::uint64_t milliseconds) {
@@ -120,7 +137,9 @@ void Measurement::run(std::uint64_t milliseconds, const std::function<void()>& m
   }
 }
 
-void Measurement::end() { probes_.front()->end(); }
+void Measurement::end() {
+  for (const auto& probe : probes_) probe->end();
+}
 
 Report Measurement::report() {
   if (!finished_) pipeline_->finish();
@@ -155,7 +174,7 @@ std::uint64_t Measurement::orphans() {
   return snapshot.orphan_intervals;
 }
 
-int Measurement::probe_tid() { return static_cast<int>(tracer_->state(cpu_).probe_pid); }
+int Measurement::probe_tid() { return static_cast<int>(tracer_->state(cpus_.front()).probe_pid); }
 
 Seen seen(const Report& report, const std::string& kind, const std::string& name) {
   Seen sum;

@@ -6,6 +6,7 @@
 #include <noised/views.h>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,12 +14,16 @@
 #include <vector>
 
 #include "pipeline/pipeline.h"
+#include "probe/probe.h"
 #include "quiet_cpu.h"
+#include "trace/tracer.h"
 
 namespace noised::live {
 
-/// The CPU that live tests probe: the last one online. Skips the test when there is no other for housekeeping, or when
-/// this process may not load BPF programs.
+/// All CPUs that can be measured here: all online but the lowest, which is for everything else. Skips the test when
+/// there is none, or when this process may not load BPF programs.
+std::vector<unsigned> measured_cpus();
+/// The one of them that tests of a single CPU measure: the last, or what NOISED_TEST_CPU says.
 unsigned probed_cpu();
 
 /// Whether QEMU runs this machine without the help of hardware, everything some thirty times more slowly.
@@ -38,7 +43,10 @@ struct MeasurementOptions {
 /// Everything that noised runs but its HTTP server. Fails the test when a part does not start.
 class Measurement {
  public:
-  explicit Measurement(unsigned cpu, const MeasurementOptions& options = {});
+  explicit Measurement(unsigned cpu, const MeasurementOptions& options = {})
+      : Measurement(std::vector<unsigned>{cpu}, options) {}
+  /// The same with a loop on each of these CPUs.
+  explicit Measurement(const std::vector<unsigned>& cpus, const MeasurementOptions& options = {});
   ~Measurement();
   Measurement(const Measurement&) = delete;
   Measurement& operator=(const Measurement&) = delete;
@@ -58,12 +66,13 @@ class Measurement {
   /// Detours counted in the report but missing from detours(): more in one drain than the feed holds.
   [[nodiscard]] std::uint64_t feed_lost() const { return feed_lost_; }
   [[nodiscard]] std::uint64_t orphans();
+  /// Of the first CPU's loop.
   [[nodiscard]] int probe_tid();
   [[nodiscard]] Tracer& tracer() { return *tracer_; }
 
  private:
-  unsigned cpu_;
-  QuietCpu quiet_;
+  std::vector<unsigned> cpus_;
+  std::deque<QuietCpu> quiet_;
   SourceTable sources_;
   ClockMap clock_;
   std::unique_ptr<Tracer> tracer_;
