@@ -21,17 +21,29 @@ const Fields kReport = {{"schema", Type::text},  {"host", Type::text},        {"
                         {"start", Type::text},   {"elapsed_ns", Type::count}, {"clock", Type::object},
                         {"lost", Type::object},  {"unsupported", Type::list}, {"cpus", Type::list},
                         {"sources", Type::list}, {"combinations", Type::list}};
-const Fields kClock = {{"source", Type::text}, {"uncertainty_ns", Type::count}, {"containment", Type::number_or_null}};
+const Fields kClock = {{"source", Type::text},
+                       {"uncertainty_ns", Type::count},
+                       {"containment", Type::number_or_null},
+                       {"containment_cpu", Type::number_or_null}};
 const Fields kLost = {{"events", Type::count},
                       {"detours", Type::count},
                       {"unpaired", Type::count},
                       {"missed_runs", Type::count},
                       {"incomplete_detours", Type::count}};
-const Fields kCpu = {{"cpu", Type::count},           {"mode", Type::text},           {"observed_ns", Type::count},
-                     {"iterations", Type::count},    {"threshold_ns", Type::count},  {"detours", Type::count},
-                     {"detour_ns", Type::count},     {"max_detour_ns", Type::count}, {"explained_ns", Type::count},
-                     {"overhead_ns", Type::count},   {"hypervisor_ns", Type::count}, {"hardware_ns", Type::count},
-                     {"unexplained_ns", Type::count}};
+const Fields kCpu = {{"cpu", Type::count},
+                     {"mode", Type::text},
+                     {"observed_ns", Type::count},
+                     {"iterations", Type::count},
+                     {"threshold_ns", Type::count},
+                     {"detours", Type::count},
+                     {"detour_ns", Type::count},
+                     {"max_detour_ns", Type::count},
+                     {"explained_ns", Type::count},
+                     {"overhead_ns", Type::count},
+                     {"hypervisor_ns", Type::count},
+                     {"hardware_ns", Type::count},
+                     {"unexplained_ns", Type::count},
+                     {"containment", Type::number_or_null}};
 const Fields kSource = {{"cpu", Type::count},       {"category", Type::text}, {"kind", Type::text},
                         {"name", Type::text},       {"count", Type::count},   {"total_ns", Type::count},
                         {"min_ns", Type::count},    {"mean_ns", Type::count}, {"max_ns", Type::count},
