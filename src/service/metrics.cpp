@@ -153,8 +153,8 @@ void add_daemon(Families& families, const Snapshot& snapshot, const RunDescripti
             {}, seconds(snapshot.clock.uncertainty_ns));
   if (snapshot.clock.containment) {
     add_value(add_family(families, "noised_containment_ratio",
-                         "Share of the kernel's intervals that lie inside one detour, on the CPU where it is smallest; below 0.999, believe "
-                         "nothing.",
+                         "Share of the kernel's intervals that lie inside one detour, on the CPU where it is smallest; "
+                         "below 0.999, believe nothing.",
                          MetricType::Gauge),
               {}, *snapshot.clock.containment);
   }
