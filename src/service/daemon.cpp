@@ -31,6 +31,9 @@ namespace {
 // A store takes 5 to 100 ns, an interruption at least 1 us with our own programs in it.
 constexpr std::uint64_t kStoringLimitNs = 1'000;
 constexpr useconds_t kCalibrationUs = 20'000;
+// A tick of 250 Hz is 6 detours in a drain of 25 ms. Beyond 64 CPUs the feed grows with them, 5 KB for each detour that
+// a drain may bring: else followers would miss some of every drain.
+constexpr std::size_t kShownPerCpu = 16;
 
 bool on_hypervisor() {
   unsigned a = 0;
@@ -356,6 +359,7 @@ void Daemon::start_pipeline() {
   pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
   if (watches_tasks()) pipeline_options.watched_cpus = cpus_.probe;
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
+  pipeline_options.feed_size = std::max(DetourFeed::kStaged, kShownPerCpu * cpus_.probe.size());
   pipeline_options.interrupts = interrupts_ ? &*interrupts_ : nullptr;
   std::vector<MeasuringLoop*> loops;
   for (const auto& probe : probes_) loops.push_back(probe.get());
