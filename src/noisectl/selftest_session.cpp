@@ -13,6 +13,7 @@
 #include "base/descriptor.h"
 #include "base/quote.h"
 #include "noisectl/quiet.h"
+#include "noisectl/unshown.h"
 #include "selftest/child.h"
 #include "views/lost_line.h"
 #include "views/views.h"
@@ -54,14 +55,13 @@ bool shows_task(const DetourView& detour, std::string_view name) {
 class Follower {
  public:
   Follower(Child& child, unsigned cpu, Observation& observation)
-      : child_(child), cpu_(cpu), observation_(observation) {}
+      : child_(child), cpu_(cpu), observation_(observation), unshown_(cpu, observation.losses.unshown) {}
 
   /// False ends the stream: the second mark was seen.
   bool line(std::string_view line) {
     if (line.empty()) return true;
     if (views::parse_lost_line(line)) {
-      if (doubtful_ == 0) observation_.losses.unshown.push_back({last_end_ns_, last_end_ns_});
-      doubtful_ = kBatch;
+      unshown_.missing();
       return true;
     }
     Result<DetourView> detour = views::parse_detour(line);
@@ -69,12 +69,8 @@ class Follower {
       problem_ = detour.error();
       return false;
     }
-    const std::uint64_t end_ns = detour.value().start_ns + detour.value().duration_ns;
-    last_end_ns_ = std::max(last_end_ns_, end_ns);
-    if (doubtful_ != 0) {
-      --doubtful_;
-      observation_.losses.unshown.back().end_ns = last_end_ns_;
-    }
+    const DetourView& view = detour.value();
+    unshown_.shown(view.cpu, view.start_ns, view.start_ns + view.duration_ns);
     return detour.value().cpu != cpu_ || keep(std::move(detour.value()));
   }
 
@@ -82,9 +78,6 @@ class Follower {
   [[nodiscard]] bool ended() const { return ended_; }
 
  private:
-  // The daemon says before each piece of the stream how many detours are missing in it, not where.
-  static constexpr std::size_t kBatch = 64;
-
   bool keep(DetourView detour) {
     if (!begun_ && shows_task(detour, selftest::kBeginMark)) {
       begun_ = true;
@@ -100,8 +93,7 @@ class Follower {
   unsigned cpu_;
   Observation& observation_;
   std::optional<Error> problem_;
-  std::uint64_t last_end_ns_ = 0;
-  std::size_t doubtful_ = 0;  // so many of the next detours may be those before which some were skipped
+  Unshown unshown_;
   bool begun_ = false;
   bool ended_ = false;
 };
