@@ -51,8 +51,8 @@ class Matcher {
   Match take(const Detour& detour, std::uint64_t tolerance_ns);
   /// A time until when the CPU was not observed: intervals that began by then are forgotten, and count for nothing.
   void skip(std::uint64_t until_ns);
-  /// Every detour that began by `progress_ns` was taken: what ended by then, less the tolerance, lies in none, and never
-  /// will. Without this, intervals of a CPU without detours would wait for ever, and count against nobody.
+  /// Every detour that began by `progress_ns` was taken: what ended by then, less the tolerance, lies in none, and
+  /// never will. Without this, intervals of a CPU without detours would wait for ever, and count against nobody.
   void settle(std::uint64_t progress_ns, std::uint64_t tolerance_ns);
   /// After the last detour: what ended by `last_ns` lies in none; what ended later was not observed.
   void finish(std::uint64_t last_ns);

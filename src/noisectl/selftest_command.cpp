@@ -85,6 +85,7 @@ Result<std::vector<unsigned>> probed_cpus(const Options& options, const StatusVi
 Result<std::vector<Trial>> plan(const Options& options, const std::vector<const Mode*>& modes,
                                 const std::vector<unsigned>& probed) {
   std::vector<Trial> trials;
+  trials.reserve(modes.size() + probed.size());
   for (const Mode* mode : modes) trials.push_back({mode, options.cpu.value_or(probed.front()), 0});
   const auto everywhere = std::ranges::find_if(modes, [](const Mode* mode) { return mode->name == kEverywhere; });
   const Mode* const on_others = everywhere == modes.end() ? modes.front() : *everywhere;

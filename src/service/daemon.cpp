@@ -362,6 +362,7 @@ void Daemon::start_pipeline() {
   pipeline_options.feed_size = std::max(DetourFeed::kStaged, kShownPerCpu * cpus_.probe.size());
   pipeline_options.interrupts = interrupts_ ? &*interrupts_ : nullptr;
   std::vector<MeasuringLoop*> loops;
+  loops.reserve(probes_.size());
   for (const auto& probe : probes_) loops.push_back(probe.get());
   pipeline_ = std::make_unique<Pipeline>(*tracer_, loops, clock_, sources_, *names_, pipeline_options);
   pipeline_->set_drain_interval(config.drain_interval_ns);

@@ -269,7 +269,8 @@ TEST_CASE("at the end what ended by then is an orphan and what ended later was n
   REQUIRE(matcher.containment().contained == 0);
 }
 
-TEST_CASE("what lies behind the loop's progress and in no detour counts against it, without any detour", "[attribution]") {
+TEST_CASE("what lies behind the loop's progress and in no detour counts against it, without any detour",
+          "[attribution]") {
   Matcher matcher(100, 10);
   matcher.begin(1'000);
   for (const Interval& i : {from_to(900, 1'500), from_to(1'600, 1'650), from_to(1'700, 2'000), from_to(2'900, 3'100)})
