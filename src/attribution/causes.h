@@ -37,7 +37,8 @@ class CauseMatcher {
 
   CauseMatcher();
   CauseMatcher(const CauseMatcher&) = delete;
-  CauseMatcher& operator=(const CauseMatcher&) = delete;
+  /// All of its memory is there from the start, so one may become like another; no container can copy it by itself.
+  CauseMatcher& operator=(const CauseMatcher&) = default;
 
   /// Adds an origin whose targets include this CPU. Those of one causing CPU come in order of time.
   void add(const noised_origin& origin);
