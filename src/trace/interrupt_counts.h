@@ -26,8 +26,7 @@ std::vector<InterruptRow> seen_rows(const KernelEvents& kernel);
 /// Adds up these rows by CPU number, from the text of /proc/interrupts. CPUs without a column (offline) are 0.
 void parse_interrupts(std::string_view text, const std::vector<InterruptRow>& rows, std::vector<std::uint64_t>& counts);
 
-/// /proc/interrupts, kept open. Reading it interrupts nobody; on a machine with two CPUs it takes 30 us, and some
-/// nanoseconds more for every device interrupt and CPU.
+/// /proc/interrupts, kept open. Reading it interrupts nobody; on a virtual machine with two CPUs it takes 50 us.
 class InterruptCounts {
  public:
   /// `path` is /proc/interrupts but in tests.
