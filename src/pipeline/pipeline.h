@@ -50,7 +50,8 @@ struct PipelineOptions {
 };
 
 /// Runs on one thread, on housekeeping CPUs. Once every source and every combination was seen, a drain does not
-/// allocate; it makes a system call per BPF program that can miss runs, and two a second (steal time).
+/// allocate; it makes a system call per BPF program that can miss runs, two a second (steal time),
+/// and one for each 4 KiB of /proc/interrupts every two seconds.
 class Pipeline : public Recordable {
  public:
   /// `clock` has at least two samples. All of them outlive the pipeline.

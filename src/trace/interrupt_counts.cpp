@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 namespace noised {
 namespace {
@@ -35,15 +36,12 @@ bool to_number(std::string_view word, std::uint64_t& out) {
   return error == std::errc{} && end == word.data() + word.size();
 }
 
-// "CPU0 CPU2": the CPU of each column.
-std::vector<unsigned> cpus_of(std::string_view header) {
-  std::vector<unsigned> cpus;
-  for (std::string_view word = take_word(header); !word.empty(); word = take_word(header)) {
-    std::uint64_t cpu = 0;
-    if (!word.starts_with("CPU") || !to_number(word.substr(3), cpu) || cpu >= kMaxCpus) break;
-    cpus.push_back(static_cast<unsigned>(cpu));
-  }
-  return cpus;
+// "CPU0 CPU2": the CPU of the next column. Read again for each row: nothing is allocated here while noised measures.
+std::optional<std::size_t> take_cpu(std::string_view& header) {
+  const std::string_view word = take_word(header);
+  std::uint64_t cpu = 0;
+  if (!word.starts_with("CPU") || !to_number(word.substr(3), cpu) || cpu >= kMaxCpus) return std::nullopt;
+  return cpu;
 }
 
 }  // namespace
@@ -61,19 +59,22 @@ std::vector<InterruptRow> seen_rows(const KernelEvents& kernel) {
 
 void parse_interrupts(std::string_view text, const std::vector<InterruptRow>& rows,
                       std::vector<std::uint64_t>& counts) {
-  const std::vector<unsigned> cpus = cpus_of(take_line(text));
-  const unsigned highest = cpus.empty() ? 0 : *std::ranges::max_element(cpus);
-  counts.assign(cpus.empty() ? 0 : highest + 1, 0);
+  const std::string_view header = take_line(text);
+  std::size_t size = 0;
+  std::string_view columns = header;
+  while (const auto cpu = take_cpu(columns)) size = std::max(size, *cpu + 1);
+  counts.assign(size, 0);
   while (!text.empty()) {
     std::string_view line = take_line(text);
     std::string_view label = take_word(line);
     if (!label.ends_with(':')) continue;
     label.remove_suffix(1);
     if (std::ranges::none_of(rows, [&](const InterruptRow& row) { return row.label == label; })) continue;
-    for (const unsigned cpu : cpus) {
+    columns = header;
+    while (const auto cpu = take_cpu(columns)) {
       std::uint64_t count = 0;
       if (!to_number(take_word(line), count)) break;
-      counts[cpu] += count;
+      counts[*cpu] += count;
     }
   }
 }
