@@ -31,7 +31,8 @@ class BoundedQueue {
   }
   /// There must be room.
   void insert(iterator at, const T& item) { items_.insert(at, item); }
-  void erase(iterator at) { items_.erase(at); }
+  /// Returns where the next one is then.
+  iterator erase(iterator at) { return items_.erase(at); }
   void clear() {
     items_.clear();
     head_ = 0;

@@ -2,14 +2,24 @@
 // Which CPUs there are, which of them the kernel keeps quiet, and which of them to probe.
 #pragma once
 
+#include <sched.h>
+
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
 namespace noised {
+
+/// A kernel CPU list ("1-3,5"; strides "0-7:2/4" too) as sorted unique numbers; an empty text is an empty list.
+Result<std::vector<unsigned>> parse_cpu_list(std::string_view text);
+
+/// The shortest kernel CPU list of sorted unique numbers.
+std::string format_cpu_list(const std::vector<unsigned>& cpus);
 
 /// The CPUs in the text of a file in /sys/devices/system/cpu; usage error otherwise.
 Result<std::vector<unsigned>> parse_cpu_file(std::string_view text);
@@ -56,5 +66,24 @@ Status check_cpu_choice(const std::string& text);
 /// error when a CPU does not exist, is offline, not permitted or wanted for both, or when either side would be empty.
 Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::string>& housekeeping,
                               const AllowedCpus& allowed, CpuUse use = CpuUse::probe, const std::string& sysroot = "/");
+
+// A set of CPUs for the kernel, of any size: glibc's cpu_set_t ends at 1024.
+
+class CpuSet {
+ public:
+  /// The set of these CPUs; at least one.
+  explicit CpuSet(const std::vector<unsigned>& cpus)
+      : words_(CPU_ALLOC_SIZE(*std::max_element(cpus.begin(), cpus.end()) + 1) / sizeof(unsigned long)) {
+    for (const unsigned cpu : cpus) words_[cpu / kWordBits] |= 1UL << cpu % kWordBits;
+  }
+
+  [[nodiscard]] const cpu_set_t* get() const { return reinterpret_cast<const cpu_set_t*>(words_.data()); }
+  [[nodiscard]] std::size_t bytes() const { return words_.size() * sizeof(unsigned long); }
+
+ private:
+  static constexpr unsigned kWordBits = 8 * sizeof(unsigned long);
+
+  std::vector<unsigned long> words_;
+};
 
 }  // namespace noised

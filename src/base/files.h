@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file descriptor with one owner, closed when the owner goes.
+// All bytes to a file, however many calls that takes.
 #pragma once
 
 #include <unistd.h>
 
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "base/result.h"
+
 namespace noised {
+
+// A file descriptor with one owner, closed when the owner goes.
 
 /// Owns a file descriptor, or none (-1). Move-only.
 class Descriptor {
@@ -37,5 +44,28 @@ class Descriptor {
  private:
   int descriptor_ = -1;
 };
+
+// Room on a disk for what is larger than memory: nothing of it is left behind, however the program ends.
+
+/// A file without a name, in the directory of `path`, to write and read. An error names a path like it, and errno.
+Result<Descriptor> nameless_file(const std::string& path);
+
+// How many files may be open at once: some work needs one for each CPU.
+
+/// As many as the limit that only an administrator can raise. The usual limit is lower for the sake of programs that
+/// use select(2), which this one does not.
+void allow_open_files();
+
+/// What to do where open(2) or its like failed with this errno; empty where the errno says all.
+std::string open_remedy(int error);
+
+// Small files (sysfs, configuration) read whole.
+
+/// The whole content of a file of at most `largest` bytes; fails naming the path and the errno. 1 MiB is far above most
+/// files of ours, and keeps a mistaken path (/dev/zero) from eating the memory.
+Result<std::string> read_file(const std::string& path, std::size_t largest = std::size_t{1} << 20U);
+
+/// Writes everything; 0, or the errno of what failed.
+int write_all(int file, std::string_view bytes);
 
 }  // namespace noised

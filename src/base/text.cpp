@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // User input must not break the promise that an error is one line.
-#include "base/quote.h"
-
-#include <fmt/format.h>
+#include "base/text.h"
 
 #include <system_error>
 
-namespace noised {
+#include <fmt/format.h>
 
+namespace noised {
 namespace {
 
 constexpr std::size_t kLongest = 100;
@@ -61,5 +60,12 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string errno_text(int error) { return std::generic_category().message(error); }
+
+std::string printable(std::string_view text) {
+  std::string safe(text);
+  for (char& byte : safe)
+    if (byte < 0x20 || byte > 0x7e) byte = '?';
+  return safe;
+}
 
 }  // namespace noised

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times and sizes: a decimal number and a unit, exact or refused.
+#include "base/units.h"
+
 #include <array>
 #include <span>
 
-#include "base/parse.h"
-#include "base/quote.h"
+#include "base/text.h"
 
 namespace noised {
-
 namespace {
 
 struct Unit {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/cpus.h"
-#include "base_temporary_directory.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised {
 

@@ -7,12 +7,8 @@
 
 #include <cerrno>
 
-#include "base/descriptor.h"
-#include "base/nameless_file.h"
-#include "base/open_files.h"
-#include "base/read_file.h"
-#include "base/write_all.h"
-#include "base_temporary_directory.h"
+#include "base/files.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised {
 

@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "base/parse.h"
-#include "base/quote.h"
+#include "base/cpus.h"
+#include "base/text.h"
+#include "base/units.h"
 
 namespace noised {
 
