@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The combination table: linear probing over a table that is never more than half full and never forgets.
-#include "statistics/combinations.h"
+#include "model/combinations.h"
 
 #include <algorithm>
 #include <bit>

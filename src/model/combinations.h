@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include <noised/types.h>
+#include "model/types.h"
 
-#include "statistics/moments.h"
+#include "model/moments.h"
 
 namespace noised {
 

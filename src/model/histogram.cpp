@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a histogram does besides counting: merging, and the search for a quantile.
-#include "statistics/histogram.h"
+#include "model/histogram.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 
 namespace noised {
-
 namespace {
 
 // A share such as 0.07 is mostly not a double, and the nearest double may lie above it: 0.07 of 100 would then be

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "statistics/lazy.h"
-#include "statistics/saturating.h"
+#include "base/saturating.h"
+#include "model/lazy.h"
 
 namespace noised {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Typed access to the fields of a JSON object, with the path of the first that does not fit.
-#include "views/json_fields.h"
+#include "model/json_fields.h"
 
 #include <limits>
 
-#include "views/format.h"
+#include "base/text.h"
 
-namespace noised::views {
+namespace noised {
 
 std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -33,93 +33,60 @@ const Json* Fields::find(const char* key) const {
   return found;
 }
 
-void Fields::read(const char* key, std::uint64_t& out) const {
+const Json* Fields::array(const char* key) const {
   const Json* found = find(key);
-  if (found == nullptr) return;
-  if (!found->is_number_unsigned()) return fail(key, "not an unsigned integer");
-  out = found->get<std::uint64_t>();
+  if (found == nullptr || found->is_array()) return found;
+  fail(key, "not an array");
+  return nullptr;
 }
 
-void Fields::read(const char* key, unsigned& out) const {
+void Fields::schema(std::string_view schema) const {
+  std::string found;
+  (*this)("schema", found);
+  if (found != schema) fail("schema", "'" + found + "' is not '" + std::string(schema) + "'");
+}
+
+void Fields::nullable(const char* key, std::string& out) const {
+  const Json* found = find(key);
+  if (found == nullptr) return;
+  if (found->is_null()) return out.clear();
+  read(key, *found, out);
+}
+
+void Fields::read(const std::string& key, const Json& found, std::uint64_t& out) const {
+  if (!found.is_number_unsigned()) return fail(key, "not an unsigned integer");
+  out = found.get<std::uint64_t>();
+}
+
+void Fields::read(const std::string& key, const Json& found, unsigned& out) const {
   std::uint64_t wide = out;
-  read(key, wide);
+  read(key, found, wide);
   if (wide > std::numeric_limits<unsigned>::max()) return fail(key, "out of range");
   out = static_cast<unsigned>(wide);
 }
 
-void Fields::read(const char* key, double& out) const {
-  const Json* found = find(key);
-  if (found == nullptr) return;
-  if (!found->is_number()) return fail(key, "not a number");
-  out = found->get<double>();
+void Fields::read(const std::string& key, const Json& found, double& out) const {
+  if (!found.is_number()) return fail(key, "not a number");
+  out = found.get<double>();
 }
 
-void Fields::read(const char* key, std::optional<double>& out) const {
-  const Json* found = find(key);
-  if (found == nullptr) return;
-  out.reset();
-  if (found->is_null()) return;
-  double value = 0;
-  read(key, value);
-  out = value;
+void Fields::read(const std::string& key, const Json& found, bool& out) const {
+  if (!found.is_boolean()) return fail(key, "not true or false");
+  out = found.get<bool>();
 }
 
-void Fields::read(const char* key, std::optional<std::uint64_t>& out) const {
-  const Json* found = find(key);
-  if (found == nullptr) return;
-  out.reset();
-  if (found->is_null()) return;
-  std::uint64_t value = 0;
-  read(key, value);
-  out = value;
+void Fields::read(const std::string& key, const Json& found, std::string& out) const {
+  if (!found.is_string()) return fail(key, "not a string");
+  out = found.get<std::string>();
 }
 
-void Fields::read(const char* key, bool& out) const {
-  const Json* found = find(key);
-  if (found == nullptr) return;
-  if (!found->is_boolean()) return fail(key, "not true or false");
-  out = found->get<bool>();
-}
-
-void Fields::read(const char* key, std::string& out) const {
-  const Json* found = find(key);
-  if (found == nullptr) return;
-  if (!found->is_string()) return fail(key, "not a string");
-  out = found->get<std::string>();
-}
-
-void Fields::read_nullable(const char* key, std::string& out) const {
-  const Json* found = find(key);
-  if (found == nullptr) return;
-  if (found->is_null()) {
-    out.clear();
-    return;
-  }
-  read(key, out);
-}
-
-void Fields::read(const char* key, std::vector<std::string>& out) const {
-  const Json* items = array(key);
-  if (items == nullptr) return;
+void Fields::read(const std::string& key, const Json& found, std::vector<std::string>& out) const {
+  if (!found.is_array()) return fail(key, "not an array");
   out.clear();
-  for (const Json& item : *items) {
+  for (const Json& item : found) {
     if (!item.is_string()) return fail(key, "not an array of strings");
     out.push_back(item.get<std::string>());
   }
 }
 
-const Json* Fields::array(const char* key) const {
-  const Json* found = find(key);
-  if (found == nullptr) return nullptr;
-  if (found->is_array()) return found;
-  fail(key, "not an array");
-  return nullptr;
-}
-
-void expect_schema(const Fields& fields, std::string_view schema) {
-  std::string found;
-  fields.read("schema", found);
-  if (found != schema) fields.fail("schema", "'" + found + "' is not '" + std::string(schema) + "'");
-}
-
-}  // namespace noised::views
+}  // namespace noised

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Welford's update and Chan's merge, on distances from the first duration.
-#include "statistics/moments.h"
+#include "model/moments.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "statistics/saturating.h"
+#include "base/saturating.h"
 
 namespace noised {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "statistics/saturating.h"
+#include "base/saturating.h"
 
 namespace noised {
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "model/ledger.h"
+
 namespace noised {
 
 struct ReportClock {
@@ -20,7 +22,7 @@ struct ReportClock {
 /// Something lost or not seen, where and why.
 struct ReportLoss {
   std::optional<unsigned> cpu;  ///< nothing: the kernel does not tell on which CPU
-  std::string reason;           ///< "ring_full"; README.md lists them
+  std::string reason;           ///< "ring_full"; packaging/doc/reading.md lists them
   std::uint64_t count = 0;
 };
 
@@ -36,7 +38,8 @@ struct ReportLost {
   std::vector<ReportLoss> by;            ///< the same by CPU and reason, and times when a loop was off its CPU
 };
 
-struct ReportCpu {
+/// One CPU; the five parts of its ledger sum to detour_ns.
+struct ReportCpu : Ledger {
   unsigned cpu = 0;
   std::string mode;  ///< "probe"
   std::uint64_t observed_ns = 0;
@@ -45,14 +48,11 @@ struct ReportCpu {
   std::uint64_t detours = 0;
   std::uint64_t detour_ns = 0;
   std::uint64_t max_detour_ns = 0;
-  std::uint64_t explained_ns = 0;  ///< explained + overhead + hypervisor + hardware + unexplained = detour_ns
-  std::uint64_t overhead_ns = 0;
-  std::uint64_t hypervisor_ns = 0;
-  std::uint64_t hardware_ns = 0;
-  std::uint64_t unexplained_ns = 0;
-  std::uint64_t blind_ns = 0;              ///< not observed, and in none of the above: the loop was stopped or moved
-  std::uint64_t steal_ns = 0;              ///< steal time that the hypervisor counted meanwhile
-  std::uint64_t steal_step_ns = 0;         ///< hypervisor_ns <= steal_ns + this; 0: not checked against steal time
+  std::uint64_t blind_ns = 0;       ///< not observed, and in none of the above: the loop was stopped or moved
+  std::uint64_t steal_ns = 0;       ///< steal time that the hypervisor counted meanwhile, in rests too
+  std::uint64_t steal_step_ns = 0;  ///< how coarse that is; 0: none was counted here
+  std::string
+      steal_source;  ///< "ticks" or "/proc/stat"; empty with a step: the ledger was divided by it, as it was once
   std::optional<std::uint64_t> smi_count;  ///< system management interrupts; known when the measurement has ended
   std::optional<double> containment;       ///< of its own intervals; null: there was none to check
 };
@@ -68,7 +68,9 @@ struct ReportSource {
   std::uint64_t mean_ns = 0;
   std::uint64_t max_ns = 0;
   std::uint64_t stddev_ns = 0;
-  double share = 0;  ///< of the CPU's detour_ns
+  double share = 0;                     ///< of the CPU's detour_ns
+  std::uint64_t stretched = 0;          ///< of `count`: those of which some time was provably the host's,
+  std::uint64_t stolen_by_host_ns = 0;  ///< and how much of it, at least
 };
 
 struct ReportCombination {

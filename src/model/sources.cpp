@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and categories of sources.
-#include "trace/sources.h"
+#include "model/sources.h"
 
 #include <algorithm>
 #include <array>
@@ -73,6 +73,7 @@ Category category_of(Kind kind, std::string_view name) {
     case Kind::csd:
       return Category::ipi;
     case Kind::task:
+      return name == kLeavingIdle ? Category::scheduling : Category::preemption;
     case Kind::work:
       return Category::preemption;
     case Kind::nmi:

@@ -2,7 +2,7 @@
 // The table of sources: small numbers for (kind, name) pairs, so that the pipeline compares no strings.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <atomic>
 #include <map>
@@ -19,7 +19,11 @@ struct Source {
   std::string name;
 };
 
-/// The category of a source, by kind and, for vectors and softirqs, by name (design.md, "Words").
+/// A CPU's way out of its idle state, for a task that was woken there: the name of this source, which is the idle
+/// task's. It is longer than any task's own name can be.
+inline constexpr std::string_view kLeavingIdle = "leaving idle state";
+
+/// The category of a source, by kind and, for vectors, softirqs and leaving idle, by name (design.md, "Words").
 Category category_of(Kind kind, std::string_view name);
 
 /// Categories that the configuration chooses, by "kind:name".

@@ -1,36 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a detour, its sources and their combination enter the tables of a CPU.
-#include "statistics/tables.h"
+#include "model/tables.h"
 
 #include <algorithm>
 #include <cassert>
 
-#include "statistics/saturating.h"
+#include "base/saturating.h"
 
 namespace noised {
 
-bool DetourSums::adds_up() const {
-  std::uint64_t rest = duration_ns;
-  for (const std::uint64_t part : {explained_ns, overhead_ns, hypervisor_ns, hardware_ns, unexplained_ns}) {
-    if (part > rest) return false;
-    rest -= part;
-  }
-  return rest == 0;
-}
-
-void CpuStatistics::add_detour(const DetourSums& sums) {
-  assert(sums.adds_up());
+void CpuStatistics::add_detour(const Detour& detour, const Ledger& ledger) {
+  const std::uint64_t duration_ns = detour.end_ns - detour.start_ns;
+  assert(ledger.adds_up_to(duration_ns));
   const auto add = [](std::uint64_t& total, std::uint64_t amount) { total = saturating_add(total, amount); };
   add(totals_.detours, 1);
-  add(totals_.incomplete_detours, sums.incomplete ? 1 : 0);
-  add(totals_.detour_ns, sums.duration_ns);
-  add(totals_.explained_ns, sums.explained_ns);
-  add(totals_.overhead_ns, sums.overhead_ns);
-  add(totals_.hypervisor_ns, sums.hypervisor_ns);
-  add(totals_.hardware_ns, sums.hardware_ns);
-  add(totals_.unexplained_ns, sums.unexplained_ns);
-  totals_.max_detour_ns = std::max(totals_.max_detour_ns, sums.duration_ns);
-  detours_.add(sums.duration_ns);
+  add(totals_.incomplete_detours, detour.in_doubt ? 1 : 0);
+  add(totals_.detour_ns, duration_ns);
+  totals_ += ledger;
+  totals_.max_detour_ns = std::max(totals_.max_detour_ns, duration_ns);
+  detours_.add(duration_ns);
 }
 
 void CpuStatistics::add_source(SourceId id, Kind kind, std::uint64_t self_ns) {
@@ -42,6 +30,13 @@ void CpuStatistics::add_source(SourceId id, Kind kind, std::uint64_t self_ns) {
   source.kind = kind;
   source.moments.add(self_ns);
   source.histogram.add(self_ns);
+}
+
+void CpuStatistics::add_stolen(SourceId id, std::uint64_t stolen_ns, bool again) {
+  assert(id < sources_.size());
+  SourceStatistics& source = sources_[id].get_or_make();
+  source.stretched += again ? 0 : 1;
+  source.stolen_ns = saturating_add(source.stolen_ns, stolen_ns);
 }
 
 void CpuStatistics::add_combination(std::span<const SourceId> ordered_unique, std::uint64_t detour_ns) {
@@ -64,6 +59,8 @@ void CpuStatistics::copy_summary_to(CpuStatistics& other) const {
     SourceStatistics& copy = other.sources_[i].get_or_make();
     copy.id = source->id;
     copy.kind = source->kind;
+    copy.stretched = source->stretched;
+    copy.stolen_ns = source->stolen_ns;
     copy.moments = source->moments;
   }
 }

@@ -7,46 +7,30 @@
 #include <span>
 #include <vector>
 
-#include <noised/types.h>
+#include "model/types.h"
 
-#include "statistics/combinations.h"
-#include "statistics/histogram.h"
-#include "statistics/lazy.h"
-#include "statistics/moments.h"
+#include "model/combinations.h"
+#include "model/histogram.h"
+#include "model/lazy.h"
+#include "model/ledger.h"
+#include "model/moments.h"
 
 namespace noised {
 
-/// The ledger of one detour, summed by what the time is booked on, in ns.
-struct DetourSums {
-  std::uint64_t duration_ns = 0;
-  std::uint64_t explained_ns = 0;  ///< self times of the intervals inside
-  std::uint64_t overhead_ns = 0;
-  std::uint64_t hypervisor_ns = 0;
-  std::uint64_t hardware_ns = 0;
-  std::uint64_t unexplained_ns = 0;
-  bool incomplete = false;
-
-  /// Whether the five parts sum to the duration exactly, without overflow on the way.
-  [[nodiscard]] bool adds_up() const;
-};
-
 /// The ledgers of all detours of a CPU, in ns; the five parts sum to detour_ns.
-struct DetourTotals {
+struct DetourTotals : Ledger {
   std::uint64_t detours = 0;
   std::uint64_t incomplete_detours = 0;
   std::uint64_t detour_ns = 0;
   std::uint64_t max_detour_ns = 0;
-  std::uint64_t explained_ns = 0;
-  std::uint64_t overhead_ns = 0;
-  std::uint64_t hypervisor_ns = 0;
-  std::uint64_t hardware_ns = 0;
-  std::uint64_t unexplained_ns = 0;
 };
 
 /// What one source took from the CPU: moments and histogram of its self times.
 struct SourceStatistics {
   SourceId id = 0;
   Kind kind = Kind::none;
+  std::uint64_t stretched = 0;  ///< self times of which some was provably the host's,
+  std::uint64_t stolen_ns = 0;  ///< and how much of them
   Moments moments;
   Histogram histogram;
 };
@@ -59,10 +43,13 @@ class CpuStatistics {
       : combinations_(combination_limit) {}
 
   /// Counts one detour. Asserts that its ledger adds up.
-  void add_detour(const DetourSums& sums);
+  void add_detour(const Detour& detour, const Ledger& ledger);
 
   /// Counts one self time, in ns, of a source. Ids index a table here, so they must be dense, and not kOtherSource.
   void add_source(SourceId id, Kind kind, std::uint64_t self_ns);
+
+  /// So much of a self time that was counted of this source was the host's; `again`: not all that was of that one.
+  void add_stolen(SourceId id, std::uint64_t stolen_ns, bool again);
 
   /// Counts the combination of one detour: its sources, each once, in order of their first start.
   void add_combination(std::span<const SourceId> ordered_unique, std::uint64_t detour_ns);

@@ -66,7 +66,8 @@ struct Interval {
   Kind kind = Kind::none;
   std::uint8_t flags = 0;   ///< noised_flags of abi.h
   std::uint64_t id = 0;     ///< pid, or address, as in noised_kind of abi.h
-  std::uint32_t cause = 0;  ///< CauseId (attribution/causes.h) of what another CPU did to bring it about; 0: not known
+  std::uint32_t cause = 0;  ///< CauseId (account/causes.h) of what another CPU did to bring it about; 0: not known
+  std::uint16_t call = 0;   ///< of a function that another CPU had queued: which of its calls
 };
 
 /// One gap that the loop saw, on the clock of the intervals.

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <noised/report.h>
+#include "model/report.h"
 
 namespace noised {
 

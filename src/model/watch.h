@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <noised/report.h>
-#include <noised/views.h>
+#include "model/ledger.h"
+#include "model/report.h"
+#include "model/views.h"
 
 namespace noised {
 
@@ -128,9 +129,8 @@ struct HostSteal {
   std::uint64_t step_ns = 0;
 };
 
-/// Everything watched since the watching began; the sum of explained_ns, overhead_ns, hypervisor_ns, hardware_ns and
-/// unexplained_ns is stolen_ns.
-struct WatchReport {
+/// Everything watched since the watching began; the five parts of its ledger sum to stolen_ns.
+struct WatchReport : Ledger {
   std::string selection;  ///< "pid 12, 13", "comm lmp", "cgroup /slurm/job_7", "all"
   bool final = false;     ///< nothing will follow: the tasks have ended, or the time is over
   std::uint64_t elapsed_ns = 0;
@@ -142,11 +142,6 @@ struct WatchReport {
   std::uint64_t incomplete = 0;  ///< interruptions that a loss touched
   std::uint64_t stolen_ns = 0;
   std::uint64_t max_interruption_ns = 0;
-  std::uint64_t explained_ns = 0;
-  std::uint64_t overhead_ns = 0;
-  std::uint64_t hypervisor_ns = 0;
-  std::uint64_t hardware_ns = 0;
-  std::uint64_t unexplained_ns = 0;
   std::optional<HostSteal> steal;               ///< beside stolen_ns; nothing: no steal time is counted here
   std::vector<ReportSource> sources;            ///< their `cpu` means nothing; by total time, falling
   std::vector<ReportCombination> combinations;  ///< by total time, falling

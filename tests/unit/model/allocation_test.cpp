@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "statistics/tables.h"
+#include "model/tables.h"
 
 namespace {
 
@@ -50,7 +50,6 @@ namespace {
 
 using noised::CombinationTable;
 using noised::CpuStatistics;
-using noised::DetourSums;
 using noised::Histogram;
 using noised::Kind;
 using noised::SourceId;
@@ -64,7 +63,7 @@ void add_detours(CpuStatistics& cpu, std::uint64_t seed) {
     std::iota(sources.begin(), sources.end(), static_cast<SourceId>(random() % 200));
     const std::uint64_t self_ns = random() >> (4 + random() % 60);
     for (std::size_t s = 0; s < count; ++s) cpu.add_source(sources[s], Kind::task, self_ns);
-    cpu.add_detour(DetourSums{.duration_ns = self_ns, .explained_ns = self_ns});
+    cpu.add_detour({.end_ns = self_ns}, {.explained_ns = self_ns});
     cpu.add_combination(std::span(sources).first(count), self_ns);
   }
 }

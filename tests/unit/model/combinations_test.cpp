@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "statistics/combinations.h"
+#include "model/combinations.h"
 
 namespace {
 

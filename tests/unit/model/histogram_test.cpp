@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "statistics/histogram.h"
+#include "model/histogram.h"
 
 namespace {
 

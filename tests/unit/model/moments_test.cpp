@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "statistics/moments.h"
+#include "model/moments.h"
 
 namespace {
 

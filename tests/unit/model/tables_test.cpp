@@ -7,42 +7,50 @@
 #include <map>
 #include <random>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "statistics/tables.h"
+#include "model/tables.h"
 
 namespace {
 
 using noised::Combination;
 using noised::CpuStatistics;
-using noised::DetourSums;
+using noised::Detour;
 using noised::DetourTotals;
 using noised::Histogram;
 using noised::HistogramBucket;
 using noised::Kind;
+using noised::Ledger;
 using noised::SourceId;
 using noised::SourceStatistics;
 
 constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
-DetourSums random_detour(std::mt19937_64& random) {
-  DetourSums sums;
+struct Counted : Ledger {
+  Detour detour;
+};
+
+Counted random_detour(std::mt19937_64& random) {
+  Counted sums;
   sums.explained_ns = random() % 100000;
   sums.overhead_ns = random() % 1000;
   sums.hypervisor_ns = random() % 3 == 0 ? random() % 1000000 : 0;
   sums.hardware_ns = random() % 7 == 0 ? random() % 1000000 : 0;
   sums.unexplained_ns = random() % 11 == 0 ? random() % 1000 : 0;
-  sums.duration_ns = sums.explained_ns + sums.overhead_ns + sums.hypervisor_ns + sums.hardware_ns + sums.unexplained_ns;
-  sums.incomplete = random() % 5 == 0;
+  sums.detour.start_ns = random() % 1000000;
+  sums.detour.end_ns = sums.detour.start_ns + sums.explained_ns + sums.overhead_ns + sums.hypervisor_ns +
+                       sums.hardware_ns + sums.unexplained_ns;
+  sums.detour.in_doubt = random() % 5 == 0;
   return sums;
 }
 
 void add_random(CpuStatistics& cpu, std::mt19937_64& random) {
-  const DetourSums sums = random_detour(random);
-  cpu.add_detour(sums);
+  const Counted sums = random_detour(random);
+  cpu.add_detour(sums.detour, sums);
   const std::vector<SourceId> sources{static_cast<SourceId>(random() % 50), static_cast<SourceId>(50 + random() % 5)};
   for (const SourceId id : sources) cpu.add_source(id, Kind::task, random() % 100000);
-  cpu.add_combination(sources, sums.duration_ns);
+  cpu.add_combination(sources, sums.sum_ns());
 }
 
 auto fields(const DetourTotals& t) {
@@ -85,25 +93,51 @@ void require_equal(const CpuStatistics& left, const CpuStatistics& right) {
 }  // namespace
 
 TEST_CASE("a ledger adds up only when its parts are the duration", "[statistics]") {
-  DetourSums sums{.duration_ns = 15,
-                  .explained_ns = 1,
-                  .overhead_ns = 2,
-                  .hypervisor_ns = 3,
-                  .hardware_ns = 4,
-                  .unexplained_ns = 5};
-  REQUIRE(sums.adds_up());
-  for (std::uint64_t* part : {&sums.duration_ns, &sums.explained_ns, &sums.overhead_ns, &sums.hypervisor_ns,
-                              &sums.hardware_ns, &sums.unexplained_ns}) {
+  Ledger parts{.explained_ns = 1, .overhead_ns = 2, .hypervisor_ns = 3, .hardware_ns = 4, .unexplained_ns = 5};
+  std::uint64_t duration_ns = 15;
+  REQUIRE(parts.adds_up_to(duration_ns));
+  REQUIRE(parts.sum_ns() == duration_ns);
+  for (std::uint64_t* part : {&duration_ns, &parts.explained_ns, &parts.overhead_ns, &parts.hypervisor_ns,
+                              &parts.hardware_ns, &parts.unexplained_ns}) {
     ++*part;
-    REQUIRE_FALSE(sums.adds_up());
+    REQUIRE_FALSE(parts.adds_up_to(duration_ns));
     *part -= 2;
-    REQUIRE_FALSE(sums.adds_up());
+    REQUIRE_FALSE(parts.adds_up_to(duration_ns));
     ++*part;
   }
-  REQUIRE(DetourSums{}.adds_up());
-  REQUIRE(DetourSums{.duration_ns = kMax, .hardware_ns = kMax}.adds_up());
+  REQUIRE(Ledger{}.adds_up_to(0));
+  REQUIRE(Ledger{.hardware_ns = kMax}.adds_up_to(kMax));
   // 2^64 - 1 + 2 is 1 when it wraps: that is not adding up.
-  REQUIRE_FALSE(DetourSums{.duration_ns = 1, .explained_ns = kMax, .overhead_ns = 2}.adds_up());
+  REQUIRE_FALSE(Ledger{.explained_ns = kMax, .overhead_ns = 2}.adds_up_to(1));
+  REQUIRE(Ledger{.explained_ns = kMax, .overhead_ns = 2}.sum_ns() == kMax);
+}
+
+TEST_CASE("a ledger names its gaps in order, those without time left out", "[statistics]") {
+  const auto gaps_of = [](const Ledger& ledger) {
+    std::vector<std::pair<Kind, std::uint64_t>> gaps;
+    ledger.for_each_gap([&](Kind kind, std::uint64_t ns) { gaps.emplace_back(kind, ns); });
+    return gaps;
+  };
+  using Gaps = std::vector<std::pair<Kind, std::uint64_t>>;
+  const Ledger all{.explained_ns = 1, .overhead_ns = 2, .hypervisor_ns = 3, .hardware_ns = 4, .unexplained_ns = 5};
+  CHECK(gaps_of(all) == Gaps{{Kind::overhead, 2}, {Kind::hypervisor, 3}, {Kind::hardware, 4}, {Kind::unexplained, 5}});
+  CHECK(gaps_of({.explained_ns = 1, .hardware_ns = 4}) == Gaps{{Kind::hardware, 4}});
+  CHECK(gaps_of({}).empty());
+}
+
+TEST_CASE("adding ledgers adds each part and stops when it is full", "[statistics]") {
+  Ledger ledger{.explained_ns = 1, .overhead_ns = 2, .hypervisor_ns = 3, .unexplained_ns = 5};
+  ledger.gap_ns(Kind::hardware) = 4;
+  CHECK(ledger.hardware_ns == 4);
+  CHECK(ledger.outside_ns() == 7);
+  CHECK(ledger.adds_up_to(15));
+  ledger +=
+      Ledger{.explained_ns = kMax, .overhead_ns = 20, .hypervisor_ns = 30, .hardware_ns = 40, .unexplained_ns = 50};
+  CHECK(ledger.explained_ns == kMax);
+  CHECK(ledger.overhead_ns == 22);
+  CHECK(ledger.hypervisor_ns == 33);
+  CHECK(ledger.hardware_ns == 44);
+  CHECK(ledger.unexplained_ns == 55);
 }
 
 TEST_CASE("totals are the sums over all detours and still add up", "[statistics]") {
@@ -112,13 +146,14 @@ TEST_CASE("totals are the sums over all detours and still add up", "[statistics]
   DetourTotals expected;
   Histogram durations;
   for (int i = 0; i < 5000; ++i) {
-    const DetourSums sums = random_detour(random);
-    cpu.add_detour(sums);
-    durations.add(sums.duration_ns);
+    const Counted sums = random_detour(random);
+    const std::uint64_t duration_ns = sums.detour.end_ns - sums.detour.start_ns;
+    cpu.add_detour(sums.detour, sums);
+    durations.add(duration_ns);
     ++expected.detours;
-    if (sums.incomplete) ++expected.incomplete_detours;
-    expected.detour_ns += sums.duration_ns;
-    expected.max_detour_ns = std::max(expected.max_detour_ns, sums.duration_ns);
+    if (sums.detour.in_doubt) ++expected.incomplete_detours;
+    expected.detour_ns += duration_ns;
+    expected.max_detour_ns = std::max(expected.max_detour_ns, duration_ns);
     expected.explained_ns += sums.explained_ns;
     expected.overhead_ns += sums.overhead_ns;
     expected.hypervisor_ns += sums.hypervisor_ns;
