@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // /proc/self/mountinfo, and the files of cgroupfs that list tasks. A cgroup that is removed meanwhile is left out.
-#include "trace/cgroup_trees.h"
+#include "system/cgroup_trees.h"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "base/quote.h"
-#include "base/read_file.h"
-#include "trace/selection.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "system/task_selection.h"
 
-namespace noised {
+namespace noised::system {
 namespace {
 
 namespace fs = std::filesystem;
@@ -169,4 +169,4 @@ std::vector<std::uint32_t> CgroupTrees::threads(const std::string& path, const P
   return threads;
 }
 
-}  // namespace noised
+}  // namespace noised::system

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "trace/proc_tasks.h"
+#include "system/proc_tasks.h"
 
-namespace noised {
+namespace noised::system {
 
 /// One mount of one hierarchy.
 struct CgroupTree {
@@ -45,4 +45,4 @@ class CgroupTrees {
   std::vector<CgroupTree> trees_;
 };
 
-}  // namespace noised
+}  // namespace noised::system

@@ -1,47 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading /proc/interrupts: a header with the CPUs that are online, then a line for each kind of interrupt.
-#include "trace/interrupt_counts.h"
+#include "system/interrupt_counts.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
-namespace noised {
+#include "base/text.h"
+
+namespace noised::system {
 namespace {
 
-constexpr unsigned kMaxCpus = 8192;
+constexpr std::size_t kMostCpus = 8192;
 constexpr std::size_t kFirstBytes = std::size_t{64} << 10U;
 constexpr std::size_t kMostBytes = std::size_t{256} << 20U;  // 8,192 CPUs and 2,000 interrupts
-
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(text.size(), line.size() + 1));
-  return line;
-}
-
-std::string_view take_word(std::string_view& line) {
-  line.remove_prefix(std::min(line.size(), line.find_first_not_of(' ')));
-  const std::string_view word = line.substr(0, line.find(' '));
-  line.remove_prefix(word.size());
-  return word;
-}
-
-bool to_number(std::string_view word, std::uint64_t& out) {
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-  return error == std::errc{} && end == word.data() + word.size();
-}
 
 // "CPU0 CPU2": the CPU of the next column. Read again for each row: nothing is allocated here while noised measures.
 std::optional<std::size_t> take_cpu(std::string_view& header) {
   const std::string_view word = take_word(header);
-  std::uint64_t cpu = 0;
-  if (!word.starts_with("CPU") || !to_number(word.substr(3), cpu) || cpu >= kMaxCpus) return std::nullopt;
-  return cpu;
+  if (!word.starts_with("CPU")) return std::nullopt;
+  const auto cpu = to_number<std::size_t>(word.substr(3));
+  return cpu && *cpu < kMostCpus ? cpu : std::nullopt;
 }
 
 }  // namespace
@@ -72,9 +55,9 @@ void parse_interrupts(std::string_view text, const std::vector<InterruptRow>& ro
     if (std::ranges::none_of(rows, [&](const InterruptRow& row) { return row.label == label; })) continue;
     columns = header;
     while (const auto cpu = take_cpu(columns)) {
-      std::uint64_t count = 0;
-      if (!to_number(take_word(line), count)) break;
-      counts[*cpu] += count;
+      const auto count = to_number<std::uint64_t>(take_word(line));
+      if (!count) break;
+      counts[*cpu] += *count;
     }
   }
 }
@@ -107,4 +90,4 @@ std::uint32_t InterruptCounts::vectors() const {
   return vectors;
 }
 
-}  // namespace noised
+}  // namespace noised::system

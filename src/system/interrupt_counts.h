@@ -2,17 +2,17 @@
 // How often the kernel itself says that it interrupted each CPU, for what our programs see too.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/descriptor.h"
-#include "trace/kernel_events.h"
+#include "base/files.h"
+#include "system/kernel_events.h"
 
-namespace noised {
+namespace noised::system {
 
 /// A row of /proc/interrupts, and the vectors (bits by enum noised_vector) whose records tell of the same interrupts.
 struct InterruptRow {
@@ -47,4 +47,4 @@ class InterruptCounts {
   std::vector<std::uint64_t> counts_;
 };
 
-}  // namespace noised
+}  // namespace noised::system

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <noised/abi.h>
-#include <noised/views.h>
+#include "model/views.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,18 +12,26 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/records.h"
+#include "system/records.h"
 
-namespace noised {
+namespace noised::system {
 
 /// What could not be told, since loading, on one CPU.
 struct LostCounters {
-  std::uint64_t full = 0;      ///< records refused by the ring
-  std::uint64_t nmi = 0;       ///< records refused inside an NMI
-  std::uint64_t depth = 0;     ///< frames refused by the pairing stack
-  std::uint64_t unpaired = 0;  ///< entries without exit, exits without entry
-  std::uint64_t unseen = 0;    ///< switches back to the loop that ran no program; each is also a record with a mark
+  std::uint64_t full = 0;        ///< records refused by the ring
+  std::uint64_t nmi = 0;         ///< records refused inside an NMI
+  std::uint64_t depth = 0;       ///< frames refused by the pairing stack
+  std::uint64_t unpaired = 0;    ///< entries without exit, exits without entry
+  std::uint64_t unseen = 0;      ///< switches back to the loop that ran no program; each is also a record with a mark
+  std::uint64_t unfinished = 0;  ///< drains that ended at a record begun and not finished: what came later was not told
   bool operator==(const LostCounters&) const = default;
+};
+
+/// Runs of our programs that the kernel refused (recursion), since loading, on all CPUs.
+struct MissedRuns {
+  std::uint64_t intervals = 0;  ///< of programs that tell what happens on a CPU
+  std::uint64_t origins = 0;    ///< of those that only tell who brought it about
+  [[nodiscard]] std::uint64_t total() const { return intervals + origins; }
 };
 
 /// CPUs are told by number, rings by their place. A virtual call a drain and a ring, never one a record.
@@ -53,9 +61,9 @@ class KernelEvents {
   [[nodiscard]] virtual std::uint64_t lost_origins() const = 0;
   /// True if a program runs on this tracepoint.
   [[nodiscard]] virtual bool attached(std::string_view tracepoint) const = 0;
-  /// Runs of our programs that the kernel refused (recursion), on all CPUs; a system call per program.
-  [[nodiscard]] virtual std::uint64_t missed_runs() const = 0;
+  /// A system call per program.
+  [[nodiscard]] virtual MissedRuns missed_runs() const = 0;
   [[nodiscard]] virtual std::vector<ProgramView> programs() const = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::system

@@ -1,17 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // irq actions, vectors, softirqs, kernel functions and tasks.
-#include "trace/names.h"
+#include "system/names.h"
 
-#include <fmt/format.h>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <iterator>
 #include <string_view>
 
-namespace noised {
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace noised::system {
 namespace {
+
+constexpr std::uint64_t kLookNs = 1'000'000'000;
+// So soon after a look, the next unknown address is not looked for again among the modules.
+constexpr std::uint64_t kCheckNs = 100'000'000;
+// 5 us for each. Of 1,000 interrupts, one that changes hands is seen within half a minute.
+constexpr std::size_t kIrqsALook = 32;
+// Addresses of instructions that faulted are many; those that send interrupts are few.
+constexpr std::size_t kCodes = 4096;
 
 constexpr std::array<std::string_view, NOISED_VECTOR_COUNT> kVectors = {
     "local_timer", "reschedule",    "call_function",    "call_function_single",
@@ -31,11 +46,18 @@ std::uint64_t fault_class(std::uint8_t flags) {
   return (flags & NOISED_FLAG_IN_KERNEL) != 0 ? 1 : 0;
 }
 
-std::string first_line(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
+// Those whose number is the address of a function that the kernel calls.
+bool is_callback(Kind kind) {
+  switch (kind) {
+    case Kind::irq:
+    case Kind::vector:
+    case Kind::softirq:
+    case Kind::page_fault:
+    case Kind::task:
+      return false;
+    default:
+      return true;
+  }
 }
 
 }  // namespace
@@ -52,22 +74,84 @@ std::size_t Names::CommHash::operator()(const Comm& comm) const noexcept {
 
 SourceId Names::resolve(const noised_record& record, const char* comm) {
   const auto kind = static_cast<Kind>(record.kind < NOISED_KIND_COUNT ? record.kind : 0);
+  if (kind == Kind::task && (record.flags & NOISED_FLAG_IDLE) != 0) return resolve(kind, 0, false);
   if (kind == Kind::task) return resolve_task(comm);
   if (kind == Kind::page_fault) return resolve(kind, fault_class(record.flags), false);
   return resolve(kind, record.id, (record.flags & NOISED_FLAG_UNHANDLED) != 0);
 }
 
 SourceId Names::resolve(Kind kind, std::uint64_t id, bool unhandled) {
-  auto& known = by_id_[static_cast<std::size_t>(kind) + (unhandled ? kKindCount : 0)];
+  ById& known = by_id_[static_cast<std::size_t>(kind) + (unhandled ? kKindCount : 0)];
   if (const auto found = known.find(id); found != known.end()) return found->second;
+  if (is_callback(kind)) return resolve_function(kind, id, known);
   const SourceId source = sources_.intern(kind, name_of(kind, id, unhandled));
   // Numbers without end must not fill memory; the table itself is bounded too.
   if (known.size() < SourceTable::kCapacity) known.emplace(id, source);
   return source;
 }
 
-std::string Names::function(std::uint64_t address) const {
-  return symbols_.find(address).value_or(fmt::format("{:#x}", address));
+// The kernel calls a function where it begins. A name from before an address belongs to something else: to what was
+// there before a module came, or to the module's neighbour.
+SourceId Names::resolve_function(Kind kind, std::uint64_t address, ById& known) {
+  auto name = symbols_.at(address);
+  bool certain = name || address == NOISED_ID_UNKNOWN;
+  if (!certain) {
+    certain = look_at_modules();
+    name = symbols_.at(address);
+  }
+  const SourceId source = sources_.intern(kind, name.value_or(kUnknown));
+  if (certain && known.size() < SourceTable::kCapacity) known.emplace(address, source);
+  return source;
+}
+
+std::string_view Names::code(std::uint64_t address) {
+  if (const auto found = code_.find(address); found != code_.end()) return found->second;
+  auto name = symbols_.around(address);
+  if (!name) {
+    if (!look_at_modules()) return kUnknown;
+    name = symbols_.around(address);
+  }
+  if (code_.size() >= kCodes) code_.clear();
+  return code_.emplace(address, name.value_or(std::string(kUnknown))).first->second;
+}
+
+void Names::look(std::uint64_t now_ns) {
+  now_ns_ = now_ns;
+  if (now_ns < look_due_ns_) return;
+  look_due_ns_ = now_ns + kLookNs;
+  (void)look_at_modules();
+  look_at_irqs();
+}
+
+// False: it is too soon to look again, and what is not known may be known later.
+bool Names::look_at_modules() {
+  if (!symbols_.follows_modules()) return true;
+  if (now_ns_ < check_due_ns_) return false;
+  check_due_ns_ = now_ns_ + kCheckNs;
+  if (!symbols_.refresh()) return true;
+  for (std::size_t kind = 0; kind < kKindCount; ++kind) {
+    if (!is_callback(static_cast<Kind>(kind))) continue;
+    by_id_[kind].clear();
+    by_id_[kind + kKindCount].clear();
+  }
+  code_.clear();
+  return true;
+}
+
+void Names::look_at_irqs() {
+  for (std::size_t left = std::min(kIrqsALook, irqs_.size()); left > 0; --left) {
+    if (next_irq_ >= irqs_.size()) next_irq_ = 0;
+    KnownIrq& irq = irqs_[next_irq_];
+    if (actions_of(irq.number) == irq.actions) {
+      ++next_irq_;
+      continue;
+    }
+    constexpr auto kIrq = static_cast<std::size_t>(Kind::irq);
+    by_id_[kIrq].erase(irq.number);
+    by_id_[kIrq + kKindCount].erase(irq.number);
+    irq = std::move(irqs_.back());
+    irqs_.pop_back();
+  }
 }
 
 SourceId Names::resolve_task(const char* comm) {
@@ -81,7 +165,7 @@ SourceId Names::resolve_task(const char* comm) {
   return source;
 }
 
-std::string Names::name_of(Kind kind, std::uint64_t id, bool unhandled) const {
+std::string Names::name_of(Kind kind, std::uint64_t id, bool unhandled) {
   switch (kind) {
     case Kind::vector:
       return id < kVectors.size() ? std::string(kVectors[id]) : fmt::format("vector {}", id);
@@ -91,25 +175,37 @@ std::string Names::name_of(Kind kind, std::uint64_t id, bool unhandled) const {
       return irq_name(id) + (unhandled ? " (not handled)" : "");
     case Kind::page_fault:
       return std::string(kFaults[id]);
+    case Kind::task:
+      return std::string(kLeavingIdle);
     default:
-      return id == NOISED_ID_UNKNOWN ? "not known" : function(id);
+      return std::string(kUnknown);
   }
 }
 
+// What the drivers that serve it call themselves; empty if there is none. Allocates nothing once path_ has room.
+std::string_view Names::actions_of(std::uint64_t irq) {
+  path_.assign(sysroot_);
+  fmt::format_to(std::back_inserter(path_), "/sys/kernel/irq/{}/actions", irq);
+  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  const ssize_t got = file ? ::read(file.get(), text_.data(), text_.size()) : -1;
+  std::string_view text(text_.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return take_line(text);
+}
+
 // The action, as in the last column of /proc/interrupts; with the number where several irqs have the same one.
-std::string Names::irq_name(std::uint64_t irq) const {
+std::string Names::irq_name(std::uint64_t irq) {
   namespace fs = std::filesystem;
-  const fs::path directory = fs::path(sysroot_) / "sys/kernel/irq";
-  std::string actions = first_line(directory / std::to_string(irq) / "actions");
+  std::string actions(actions_of(irq));
+  if (std::ranges::find(irqs_, irq, &KnownIrq::number) == irqs_.end() && irqs_.size() < SourceTable::kCapacity)
+    irqs_.push_back({irq, actions});
   if (actions.empty()) return fmt::format("irq{}", irq);
   std::error_code error;
-  for (fs::directory_iterator other(directory, error), end; !error && other != end; other.increment(error)) {
-    const fs::path& path = other->path();
-    if (path.filename() != std::to_string(irq) && first_line(path / "actions") == actions) {
-      return fmt::format("{}:{}", actions, irq);
-    }
+  for (fs::directory_iterator other(fs::path(sysroot_) / "sys/kernel/irq", error), end; !error && other != end;
+       other.increment(error)) {
+    const auto number = to_number<std::uint64_t>(other->path().filename().native());
+    if (number && *number != irq && actions_of(*number) == actions) return fmt::format("{}:{}", actions, irq);
   }
   return actions;
 }
 
-}  // namespace noised
+}  // namespace noised::system

@@ -2,29 +2,39 @@
 // From the numbers that the kernel hands over to sources with names.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
 #include <noised/abi.h>
 
-#include <array>
-#include <string>
-#include <unordered_map>
+#include "model/sources.h"
+#include "system/kallsyms.h"
 
-#include "trace/kallsyms.h"
-#include "trace/sources.h"
+namespace noised::system {
 
-namespace noised {
+// What cannot be known, never shown by its address, which kernel.kptr_restrict may be there to hide.
+inline constexpr std::string_view kUnknown = "unknown";
 
-/// Resolves and remembers. A known number costs one hash lookup (about 20 ns, in the daemon); a new one a name.
+/// Resolves and remembers, until what it resolved has changed. A known number costs one hash lookup (about 20 ns, in
+/// the daemon); a new one a name.
 class Names {
  public:
   /// `sysroot` is "/" but in tests; irq names come from <sysroot>/sys/kernel/irq.
   Names(SourceTable& sources, Kallsyms symbols, std::string sysroot = "/");
 
+  /// Forgets what has changed since the last look: modules that came or went, interrupts that others have now. For each
+  /// drain, before its records are resolved; it looks once a second.
+  void look(std::uint64_t now_ns);
   /// The source of a record; `comm` is used for tasks only.
   SourceId resolve(const noised_record& record, const char* comm);
   /// The source of a kind, other than task and page_fault, and the number that the kernel knows it by.
   SourceId resolve(Kind kind, std::uint64_t id) { return resolve(kind, id, false); }
-  /// Name of the function at an address; the address in hexadecimal where there is none. Allocates.
-  [[nodiscard]] std::string function(std::uint64_t address) const;
+  /// Name of the kernel's function around the address of an instruction ("name+0x10"), valid until the next call.
+  std::string_view code(std::uint64_t address);
 
  private:
   struct Comm {
@@ -35,16 +45,34 @@ class Names {
     std::size_t operator()(const Comm& comm) const noexcept;
   };
 
+  struct KnownIrq {
+    std::uint64_t number;
+    std::string actions;  // when its name was made
+  };
+  using ById = std::unordered_map<std::uint64_t, SourceId>;
+
   SourceId resolve(Kind kind, std::uint64_t id, bool unhandled);
+  SourceId resolve_function(Kind kind, std::uint64_t address, ById& known);
   SourceId resolve_task(const char* comm);
-  std::string name_of(Kind kind, std::uint64_t id, bool unhandled) const;
-  std::string irq_name(std::uint64_t irq) const;
+  std::string name_of(Kind kind, std::uint64_t id, bool unhandled);
+  std::string irq_name(std::uint64_t irq);
+  bool look_at_modules();
+  void look_at_irqs();
+  std::string_view actions_of(std::uint64_t irq);
 
   SourceTable& sources_;
   Kallsyms symbols_;
   std::string sysroot_;
-  std::array<std::unordered_map<std::uint64_t, SourceId>, 2 * kKindCount> by_id_;  // [kind + unhandled * kKindCount]
+  std::array<ById, 2 * kKindCount> by_id_;  // [kind + unhandled * kKindCount]
   std::unordered_map<Comm, SourceId, CommHash> by_comm_;
+  std::unordered_map<std::uint64_t, std::string> code_;
+  std::vector<KnownIrq> irqs_;
+  std::size_t next_irq_ = 0;  // to be looked at
+  std::string path_;          // of the file that is read, and what it says
+  std::array<char, 4096> text_{};
+  std::uint64_t now_ns_ = 0;        // at the last drain
+  std::uint64_t look_due_ns_ = 0;   // by the clock
+  std::uint64_t check_due_ns_ = 0;  // for what is not known
 };
 
-}  // namespace noised
+}  // namespace noised::system

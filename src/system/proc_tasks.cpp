@@ -2,41 +2,24 @@
 // /proc/PID/stat, /proc/PID/status and /proc/PID/task. Parents come from stat, although /proc/PID/task/TID/children
 // would need fewer reads: not every kernel has it, the kernel only promises it complete while nobody forks or ends, and
 // children of a thread that ended move to another one, so that it tells no more of who made them.
-#include "trace/proc_tasks.h"
+#include "system/proc_tasks.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "base/read_file.h"
-#include "trace/selection.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "system/task_selection.h"
 
-namespace noised {
+namespace noised::system {
 namespace {
 
 // Of the kernel's include/linux/sched.h.
 constexpr std::uint32_t kWorkqueueWorker = 0x00000020;  // PF_WQ_WORKER
-
-template <typename Number>
-std::optional<Number> to_number(std::string_view text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-// Takes what stands before the next white space off the front; empty at the end.
-std::string_view take_word(std::string_view& text) {
-  constexpr std::string_view kWhite = " \t\n";
-  text.remove_prefix(std::min(text.size(), text.find_first_not_of(kWhite)));
-  const std::string_view word = text.substr(0, text.find_first_of(kWhite));
-  text.remove_prefix(word.size());
-  return word;
-}
 
 // The entries of a directory that are numbers. Where a process ends meanwhile, those found until then.
 std::vector<std::uint32_t> list_numbers(const std::string& path, std::error_code& error) {
@@ -152,4 +135,4 @@ std::optional<std::uint32_t> ProcTasks::process_of(std::uint32_t thread) const {
   return to_number<std::uint32_t>(take_word(rest));
 }
 
-}  // namespace noised
+}  // namespace noised::system

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-namespace noised {
+namespace noised::system {
 
 /// What /proc/PID/stat tells of a task.
 struct TaskStat {
@@ -68,4 +68,4 @@ class ProcTasks {
   std::string root_;
 };
 
-}  // namespace noised
+}  // namespace noised::system

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything after this may trust a record: kinds index tables, and one time in the future would hold up, or make
 // forget, all that comes after it.
-#include "trace/records.h"
+#include "system/records.h"
 
-namespace noised {
+namespace noised::system {
 namespace {
 
 bool is_kind(std::uint8_t kind) { return kind > NOISED_KIND_NONE && kind < NOISED_KIND_COUNT; }
@@ -35,11 +35,13 @@ Meaning meaning_of(const noised_record& record, const char* comm, std::uint64_t 
   if (record.kind != NOISED_KIND_TASK) return Meaning::interval;
   if ((record.flags & NOISED_FLAG_UNSEEN) != 0) return Meaning::unseen;
   if ((record.flags & NOISED_FLAG_STOPPED) != 0) return Meaning::stopped;
-  return comm == nullptr ? Meaning::bad : Meaning::interval;
+  if ((record.flags & NOISED_FLAG_STOLEN) != 0)
+    return record.id != 0 && record.id <= record.duration_ns ? Meaning::stolen : Meaning::bad;
+  return comm == nullptr && (record.flags & NOISED_FLAG_IDLE) == 0 ? Meaning::bad : Meaning::interval;
 }
 
 bool is_sound(const noised_origin& origin, std::uint64_t latest_ns) {
   return origin.kind < NOISED_ORIGIN_COUNT && origin.time_ns <= latest_ns && origin.context_kind < NOISED_KIND_COUNT;
 }
 
-}  // namespace noised
+}  // namespace noised::system

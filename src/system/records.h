@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace noised {
+namespace noised::system {
 
 /// Called for each record of a watched CPU's ring; `comm` is null but for tasks, `run` but for those whose counts came
 /// with it.
@@ -20,10 +20,14 @@ using OriginSink = std::function<void(const noised_origin& origin)>;
 void hand_over(const void* data, std::size_t size, const RecordSink& sink);
 void hand_over_origin(const void* data, std::size_t size, const OriginSink& sink);
 
+/// Of a task's record.
+constexpr std::uint32_t pid_of(const noised_record& record) { return static_cast<std::uint32_t>(record.id); }
+
 enum class Meaning : std::uint8_t {
   interval,  ///< something ran for this time
   unseen,    ///< a mark: a task was switched in at start_ns and never seen to leave
   stopped,   ///< a mark: the loop itself gave the CPU away at start_ns
+  stolen,    ///< a mark: in this time the host took so many ns as the id says
   bad,       ///< nothing: no program of ours writes this
 };
 
@@ -33,4 +37,4 @@ Meaning meaning_of(const noised_record& record, const char* comm, std::uint64_t 
 /// The same for what other CPUs did; false: bad.
 bool is_sound(const noised_origin& origin, std::uint64_t latest_ns);
 
-}  // namespace noised
+}  // namespace noised::system

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cgroupfs and /proc.
-#include "trace/services.h"
+#include "system/services.h"
 
 #include <linux/magic.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace noised {
+namespace noised::system {
 namespace {
 
 constexpr std::uint64_t kWalkIntervalNs = 1'000'000'000;
@@ -41,13 +41,22 @@ std::string cgroup2_mount() {
 
 Services::Services(std::string cgroups, std::string proc) : root_(std::move(cgroups)), proc_(std::move(proc)) {}
 
-std::string_view Services::of_cgroup(std::uint64_t id, std::uint64_t now_ns) {
+// A cgroup that is newer than the last walk is where its process says that it is, if its id proves that: a service that
+// began within a second of another one has its name at once.
+std::string_view Services::of_cgroup(std::uint64_t id, std::uint32_t pid, std::uint64_t now_ns) {
+  if (!cgroups_.contains(id)) learn(id, of_process(pid, now_ns));
   if (const auto found = cgroups_.find(id); found != cgroups_.end()) return found->second;
   if (walked_ns_ != 0 && now_ns - walked_ns_ < kWalkIntervalNs) return {};
   walked_ns_ = now_ns;
   walk();
   const auto found = cgroups_.find(id);
   return found == cgroups_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+void Services::learn(std::uint64_t id, std::string_view path) {
+  struct stat about{};
+  if (path.empty() || root_.empty() || ::stat((root_ + std::string(path)).c_str(), &about) != 0) return;
+  if (about.st_ino == id) cgroups_.try_emplace(id, path);
 }
 
 // Cgroups that are gone stay known: an id is not used again.
@@ -78,4 +87,4 @@ std::string_view Services::of_process(std::uint32_t pid, std::uint64_t now_ns) {
   return process.path;
 }
 
-}  // namespace noised
+}  // namespace noised::system

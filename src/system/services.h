@@ -8,7 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace noised {
+namespace noised::system {
 
 /// The cgroup path in the text of /proc/PID/cgroup ("0::/system.slice/cron.service"); nothing where there is no
 /// version 2 hierarchy.
@@ -24,8 +24,9 @@ class Services {
   /// Where cgroups of version 2 are mounted and where /proc is; tests have their own.
   explicit Services(std::string cgroups = cgroup2_mount(), std::string proc = "/proc");
 
-  /// The path of the cgroup, as of `now_ns`; empty if it is the root cgroup, or gone before it was looked at.
-  std::string_view of_cgroup(std::uint64_t id, std::uint64_t now_ns);
+  /// The path of the cgroup, as of `now_ns`, in which process `pid` was; empty if it is the root cgroup, or gone before
+  /// it was looked at.
+  std::string_view of_cgroup(std::uint64_t id, std::uint32_t pid, std::uint64_t now_ns);
   /// The path of the cgroup of a live process; empty as above.
   std::string_view of_process(std::uint32_t pid, std::uint64_t now_ns);
 
@@ -35,6 +36,7 @@ class Services {
     std::string path;
   };
   void walk();
+  void learn(std::uint64_t id, std::string_view path);
 
   std::string root_;
   std::string proc_;
@@ -43,4 +45,4 @@ class Services {
   std::unordered_map<std::uint32_t, Process> processes_;
 };
 
-}  // namespace noised
+}  // namespace noised::system

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Model specific registers through the kernel's msr driver.
-#include "probe/smi_counter.h"
+#include "system/smi_counter.h"
 
 #include <cpuid.h>
 #include <fcntl.h>
@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstring>
 
-namespace noised {
+#include "system/steal_clock.h"
+
+namespace noised::system {
 namespace {
 
 constexpr off_t kSmiCount = 0x34;
@@ -22,9 +24,7 @@ bool has_counter() {
   unsigned c = 0;
   unsigned d = 0;
   constexpr unsigned kGenuine = 0x756e6547;  // "Genu", of "GenuineIntel"
-  constexpr unsigned kHypervisor = 1U << 31U;
-  if (__get_cpuid(0, &a, &b, &c, &d) == 0 || b != kGenuine) return false;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kHypervisor) == 0;
+  return __get_cpuid(0, &a, &b, &c, &d) != 0 && b == kGenuine && !is_virtual_machine();
 }
 
 std::string path_of(unsigned cpu) { return fmt::format("/dev/cpu/{}/msr", cpu); }
@@ -50,4 +50,4 @@ std::optional<std::string> smi_unsupported(unsigned cpu) {
                      std::strerror(errno));
 }
 
-}  // namespace noised
+}  // namespace noised::system

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
-namespace noised {
+namespace noised::system {
 
 /// To be read by a thread on the CPU itself, when it does not measure: from elsewhere a read is an interrupt there.
 class SmiCounter {
@@ -29,4 +29,4 @@ class SmiCounter {
 /// Why SMIs are not counted on this machine; nothing if they are. Does not read any CPU's registers.
 std::optional<std::string> smi_unsupported(unsigned cpu);
 
-}  // namespace noised
+}  // namespace noised::system

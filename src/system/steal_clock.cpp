@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The eighth column of the lines "cpuN" in /proc/stat.
-#include "trace/steal_clock.h"
+#include "system/steal_clock.h"
 
+#include <cpuid.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,11 +11,11 @@
 #include <charconv>
 #include <cstring>
 
-namespace noised {
+namespace noised::system {
 namespace {
 
 constexpr int kStealColumn = 8;
-constexpr unsigned kMaxCpus = 8192;
+constexpr unsigned kStealCpus = 8192;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 bool take_number(std::string_view& text, std::uint64_t& out) {
@@ -34,7 +35,7 @@ void parse_steal(std::string_view stat, std::uint64_t step_ns, std::vector<std::
     line.remove_prefix(3);
     std::uint64_t cpu = 0;
     std::uint64_t value = 0;
-    if (!take_number(line, cpu) || cpu >= kMaxCpus) continue;
+    if (!take_number(line, cpu) || cpu >= kStealCpus) continue;
     bool good = true;
     for (int column = 0; column < kStealColumn && good; ++column) good = take_number(line, value);
     if (!good || value > UINT64_MAX / step_ns) continue;
@@ -43,9 +44,24 @@ void parse_steal(std::string_view stat, std::uint64_t step_ns, std::vector<std::
   }
 }
 
-Result<StealClock> StealClock::open() {
-  Descriptor file(::open("/proc/stat", O_RDONLY | O_CLOEXEC));
-  if (!file) return failure(std::string("/proc/stat: ") + std::strerror(errno));
+bool is_virtual_machine(std::uint32_t cpuid_1_ecx, std::string_view hypervisor_type) {
+  constexpr std::uint32_t kHypervisor = 1U << 31U;
+  return (cpuid_1_ecx & kHypervisor) != 0 || !hypervisor_type.empty();
+}
+
+bool is_virtual_machine() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) c = 0;
+  const auto type = read_file("/sys/hypervisor/type");
+  return is_virtual_machine(c, type ? type.value() : "");
+}
+
+Result<StealClock> StealClock::open(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return failure(path + ": " + std::strerror(errno));
   StealClock clock(std::move(file));
   clock.text_.resize(1U << 20U);  // 100 bytes for each of 8192 CPUs come first
   clock.read();
@@ -65,4 +81,4 @@ bool StealClock::counts() {
   return std::any_of(stolen_ns.begin(), stolen_ns.end(), [](std::uint64_t ns) { return ns != 0; });
 }
 
-}  // namespace noised
+}  // namespace noised::system

@@ -3,11 +3,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-#include "trace/cgroup_trees.h"
-#include "trace/task_selection.h"
-#include "trace_proc_scene.h"
+#include "system/cgroup_trees.h"
+#include "system/task_selection.h"
+#include "unit/system/proc_scene.h"
 
 using namespace noised;
+using namespace noised::system;
 using test::ProcScene;
 using Pids = std::vector<std::uint32_t>;
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // /proc/interrupts as kernels write it.
-#include "trace/interrupt_counts.h"
+#include "system/interrupt_counts.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 
-#include "base_temporary_directory.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
+using namespace noised::system;
 
 namespace {
 

@@ -6,12 +6,13 @@
 #include <fstream>
 #include <string>
 
-#include "base_temporary_directory.h"
-#include "trace/kallsyms.h"
-#include "trace/names.h"
-#include "trace/tracepoints.h"
+#include "kernel/programs.h"
+#include "system/names.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
+using namespace noised::kernel;
+using namespace noised::system;
 
 namespace {
 
@@ -40,17 +41,6 @@ void write_irq(const test::TemporaryDirectory& root, const std::string& number, 
 
 }  // namespace
 
-TEST_CASE("kernel symbols are found at and inside functions", "[trace]") {
-  const Kallsyms symbols = Kallsyms::parse(kSymbols);
-  CHECK(symbols.find(0xffffffff81000100) == "tick_nohz_handler");
-  CHECK(symbols.find(0xffffffff81000110) == "tick_nohz_handler+0x10");
-  CHECK(symbols.find(0xffffffffc0000000) == "module_function");
-  CHECK(symbols.find(0xffffffff81000300) == "last");
-  CHECK_FALSE(symbols.find(0x1000).has_value());
-  CHECK_FALSE(symbols.find(0xffffffffd0000000).has_value());  // far from every function
-  CHECK(Kallsyms::parse("0000000000000000 T hidden\n").empty());
-}
-
 TEST_CASE("records get the names that users know", "[trace]") {
   const test::TemporaryDirectory root;
   write_irq(root, "36", "virtio1-req.0");
@@ -72,15 +62,125 @@ TEST_CASE("records get the names that users know", "[trace]") {
   CHECK(name(record_of(Kind::irq, 25)) == "ACPI:Ged:25");
   CHECK(name(record_of(Kind::irq, 7)) == "irq7");
   CHECK(name(record_of(Kind::hrtimer, 0xffffffff81000100)) == "tick_nohz_handler");
-  CHECK(name(record_of(Kind::work, 0x1234)) == "0x1234");
+  CHECK(name(record_of(Kind::hrtimer, 0xffffffff81000101)) == "unknown");  // no function begins there
+  CHECK(name(record_of(Kind::work, 0x1234)) == "unknown");
   CHECK(name(record_of(Kind::page_fault, 0x1234, NOISED_FLAG_IN_KERNEL)) == "kernel");
   CHECK(name(record_of(Kind::page_fault, 0x5678, NOISED_FLAG_KERNEL_ADDRESS)) == "user");
   CHECK(name(record_of(Kind::page_fault, 0, NOISED_FLAG_HANDLING)) == "handle_mm_fault");
-  CHECK(name(record_of(Kind::timer, NOISED_ID_UNKNOWN)) == "not known");
+  CHECK(name(record_of(Kind::timer, NOISED_ID_UNKNOWN)) == "unknown");
   CHECK(name(record_of(Kind::task, 42), "crond") == "crond");
+  CHECK(name(record_of(Kind::task, 42, NOISED_FLAG_IDLE)) == kLeavingIdle);
+  CHECK(kLeavingIdle.size() >= sizeof(noised_task_record::comm));  // no task can have this name
   // Two tasks of one name are one source; the same number of another kind is another.
   CHECK(names.resolve(record_of(Kind::task, 43), "crond") == names.resolve(record_of(Kind::task, 42), "crond"));
   CHECK(names.resolve(record_of(Kind::softirq, 1), nullptr) != names.resolve(record_of(Kind::vector, 1), nullptr));
+}
+
+TEST_CASE("no kernel address is ever a name", "[trace]") {
+  SourceTable sources;
+  Names hidden(sources, Kallsyms::parse("0000000000000000 T _text\n"), "/nonexistent");
+  for (unsigned kind = 0; kind < NOISED_KIND_COUNT; ++kind) {
+    for (const std::uint64_t id : {0xffffffff814332e0ULL, 1ULL, NOISED_ID_UNKNOWN}) {
+      (void)hidden.resolve(record_of(static_cast<Kind>(kind), id), "task");
+      (void)hidden.resolve(record_of(static_cast<Kind>(kind), id, NOISED_FLAG_UNHANDLED), "task");
+    }
+  }
+  for (SourceId id = 0; id < sources.size(); ++id) CHECK(sources.at(id).name.find("0x") == std::string::npos);
+  CHECK(sources.at(hidden.resolve(Kind::hrtimer, 0xffffffff814332e0)).name == "unknown");
+  CHECK(hidden.code(0xffffffff814332e0) == "unknown");
+}
+
+namespace {
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kFunction = 0xffffffffc0218050;
+
+// A machine whose modules and interrupts change, looked at every 25 ms.
+struct Machine {
+  test::TemporaryDirectory root;
+  SourceTable sources;
+  Names names;
+  std::uint64_t now_ns = kSecondNs;
+
+  Machine() : names(sources, symbols(), root.path("")) { names.look(now_ns); }
+  Kallsyms symbols() const {
+    unload();
+    return Kallsyms::open(root.path("proc"));
+  }
+  void unload() const {
+    root.write("proc/kallsyms", kSymbols);
+    root.write("proc/modules", "");
+  }
+  void load(const std::string& module, const std::string& function) const {
+    root.write("proc/kallsyms", std::string(kSymbols) + "\nffffffffc0218050 t " + function + "\t[" + module + "]\n");
+    root.write("proc/modules", module + " 98304 0 - Live 0xffffffffc0218000\n");
+  }
+  void pass(std::uint64_t ns) {
+    for (const std::uint64_t end_ns = now_ns + ns; now_ns < end_ns;) names.look(now_ns += 25'000'000);
+  }
+  std::string timer() { return sources.at(names.resolve(Kind::hrtimer, kFunction)).name; }
+  std::string irq(std::uint64_t number) { return sources.at(names.resolve(Kind::irq, number)).name; }
+};
+
+}  // namespace
+
+TEST_CASE("a module that is loaded after the start has its names at once, in its place another within a second",
+          "[trace]") {
+  Machine machine;
+  machine.pass(kSecondNs);
+  machine.load("null_blk", "null_cmd_timer_expired");
+  machine.pass(200'000'000);
+  CHECK(machine.timer() == "null_cmd_timer_expired");
+  CHECK(machine.names.code(kFunction + 4) == "null_cmd_timer_expired+0x4");
+  machine.unload();
+  machine.pass(kSecondNs);
+  CHECK(machine.timer() == "unknown");
+  CHECK(machine.names.code(kFunction + 4) == "unknown");
+  machine.load("other", "other_timer");
+  machine.pass(kSecondNs);
+  CHECK(machine.timer() == "other_timer");
+  CHECK(machine.names.code(kFunction + 4) == "other_timer+0x4");
+  // What is not at an address of a module's was never forgotten.
+  CHECK(machine.sources.at(machine.names.resolve(Kind::hrtimer, 0xffffffff81000100)).name == "tick_nohz_handler");
+}
+
+TEST_CASE("what is unknown soon after a look is looked for again, at most every 100 ms", "[trace]") {
+  Machine machine;
+  machine.pass(kSecondNs);
+  machine.pass(200'000'000);
+  CHECK(machine.timer() == "unknown");  // looked for just now
+  machine.load("null_blk", "null_cmd_timer_expired");
+  constexpr std::uint64_t kOther = 0xffffffffc0300000;
+  CHECK(machine.sources.at(machine.names.resolve(Kind::work, kOther)).name == "unknown");
+  CHECK(machine.timer() == "unknown");
+  machine.pass(100'000'000);
+  CHECK(machine.timer() == "unknown");  // known to be none, until somebody looks
+  CHECK(machine.sources.at(machine.names.resolve(Kind::work, kOther)).name == "unknown");
+  CHECK(machine.timer() == "null_cmd_timer_expired");
+}
+
+TEST_CASE("an interrupt that changes hands has its new name, its old source stays", "[trace]") {
+  Machine machine;
+  for (std::uint64_t irq = 24; irq < 64; ++irq) {
+    write_irq(machine.root, std::to_string(irq), "disk" + std::to_string(irq));
+    CHECK(machine.irq(irq) == "disk" + std::to_string(irq));
+  }
+  const SourceId before = machine.names.resolve(Kind::irq, 30);
+  (void)machine.names.resolve(record_of(Kind::irq, 30, NOISED_FLAG_UNHANDLED), nullptr);
+  write_irq(machine.root, "30", "eth0");
+  write_irq(machine.root, "63", "");
+  std::filesystem::remove_all(machine.root.path("sys/kernel/irq/24"));
+  machine.pass(3 * kSecondNs);  // a bounded number each second
+  CHECK(machine.irq(30) == "eth0");
+  CHECK(machine.sources.at(machine.names.resolve(record_of(Kind::irq, 30, NOISED_FLAG_UNHANDLED), nullptr)).name ==
+        "eth0 (not handled)");
+  CHECK(machine.irq(63) == "irq63");
+  CHECK(machine.irq(24) == "irq24");
+  CHECK(machine.irq(31) == "disk31");
+  CHECK(machine.sources.at(before).name == "disk30");
+  write_irq(machine.root, "24", "nvme0q1");
+  machine.pass(3 * kSecondNs);
+  CHECK(machine.irq(24) == "nvme0q1");
 }
 
 TEST_CASE("every source has the category of the contract", "[trace]") {
@@ -93,6 +193,7 @@ TEST_CASE("every source has the category of the contract", "[trace]") {
   CHECK(category_of(Kind::softirq, "NET_RX") == Category::io);
   CHECK(category_of(Kind::irq, "eth0") == Category::io);
   CHECK(category_of(Kind::task, "crond") == Category::preemption);
+  CHECK(category_of(Kind::task, kLeavingIdle) == Category::scheduling);
   CHECK(category_of(Kind::csd, "flush_tlb_func") == Category::ipi);
   CHECK(category_of(Kind::page_fault, "user") == Category::page_fault);
 }
@@ -115,11 +216,15 @@ TEST_CASE("a full source table answers other, and counts", "[trace]") {
 
 TEST_CASE("every kind of interval that a program can send has a tracepoint in the list", "[trace]") {
   std::size_t essential = 0;
-  for (const Probe& probe : known_probes()) {
-    CHECK_FALSE(probe.entry.empty());
-    CHECK(probe.kind != Kind::none);
-    essential += probe.essential ? 1 : 0;
+  for (const TracedSource& traced : traced_sources()) {
+    CHECK_FALSE(traced.entry.empty());
+    CHECK(traced.kind != Kind::none);
+    essential += traced.essential ? 1 : 0;
   }
   CHECK(essential == 1);
-  CHECK(known_probes().size() == 30);
+  CHECK(traced_sources().size() == 31);
+  CHECK(only_tells_origins("csd_queue_cpu"));
+  CHECK(only_tells_origins("sched_wakeup"));
+  CHECK_FALSE(only_tells_origins("csd_function_entry"));
+  CHECK_FALSE(only_tells_origins("sched_process_fork"));
 }

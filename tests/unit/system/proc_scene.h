@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base_temporary_directory.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised::test {
 

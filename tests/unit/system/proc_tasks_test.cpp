@@ -5,12 +5,13 @@
 #include <random>
 #include <string>
 
-#include "trace/cgroup_trees.h"
-#include "trace/proc_tasks.h"
-#include "trace/selection.h"
-#include "trace_proc_scene.h"
+#include "system/cgroup_trees.h"
+#include "system/proc_tasks.h"
+#include "system/task_selection.h"
+#include "unit/system/proc_scene.h"
 
 using namespace noised;
+using namespace noised::system;
 using test::stat_text;
 
 namespace {

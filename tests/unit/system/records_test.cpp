@@ -6,9 +6,10 @@
 #include <limits>
 #include <vector>
 
-#include "trace/records.h"
+#include "system/records.h"
 
 using namespace noised;
+using namespace noised::system;
 
 namespace {
 
@@ -47,7 +48,14 @@ TEST_CASE("a task has a name unless it is a mark", "[trace]") {
   CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 0, NOISED_FLAG_UNSEEN)) == Meaning::unseen);
   CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 0, NOISED_FLAG_STOPPED)) == Meaning::stopped);
   CHECK(meaning(record_of(NOISED_KIND_TASK, kNowNs + 1, 0, NOISED_FLAG_STOPPED)) == Meaning::bad);
+  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 20, NOISED_FLAG_IDLE)) == Meaning::interval);  // the idle task
   CHECK(meaning(record_of(NOISED_KIND_IRQ, 10, 20, NOISED_FLAG_UNSEEN)) == Meaning::interval);
+  noised_record stolen = record_of(NOISED_KIND_TASK, 10, 20, NOISED_FLAG_STOLEN);
+  CHECK(meaning(stolen) == Meaning::bad);  // nothing was
+  stolen.id = 20;
+  CHECK(meaning(stolen) == Meaning::stolen);
+  stolen.id = 21;  // more than there was
+  CHECK(meaning(stolen) == Meaning::bad);
 }
 
 TEST_CASE("bytes of another size are a bad record", "[trace]") {

@@ -4,9 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "trace/selection.h"
+#include "system/task_selection.h"
 
 using namespace noised;
+using namespace noised::system;
 
 namespace {
 

@@ -6,11 +6,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base_temporary_directory.h"
-#include "trace/services.h"
-#include "trace/steal_clock.h"
+#include "system/services.h"
+#include "system/steal_clock.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
+using namespace noised::system;
 
 namespace {
 
@@ -34,15 +35,28 @@ TEST_CASE("a cgroup id becomes the path of its service", "[trace]") {
   const std::string service = root.path("sys/fs/cgroup/system.slice/cron.service");
   std::filesystem::create_directories(service);
   Services services(root.path("sys/fs/cgroup"), root.path("proc"));
-  CHECK(services.of_cgroup(inode(service), kSecond) == "/system.slice/cron.service");
-  CHECK(services.of_cgroup(inode(root.path("sys/fs/cgroup")), kSecond) == "");
+  CHECK(services.of_cgroup(inode(service), 7, kSecond) == "/system.slice/cron.service");
+  CHECK(services.of_cgroup(inode(root.path("sys/fs/cgroup")), 7, kSecond) == "");
   const std::string later = root.path("sys/fs/cgroup/system.slice/later.service");
   std::filesystem::create_directories(later);
-  CHECK(services.of_cgroup(inode(later), kSecond + 1) == "");  // walked a moment ago
-  CHECK(services.of_cgroup(inode(later), 2 * kSecond + 1) == "/system.slice/later.service");
+  CHECK(services.of_cgroup(inode(later), 7, kSecond + 1) == "");  // walked a moment ago
+  CHECK(services.of_cgroup(inode(later), 7, 2 * kSecond + 1) == "/system.slice/later.service");
   std::filesystem::remove_all(service);
-  CHECK(services.of_cgroup(inode(later), 9 * kSecond) == "/system.slice/later.service");
-  CHECK(services.of_cgroup(1, 9 * kSecond) == "");
+  CHECK(services.of_cgroup(inode(later), 7, 9 * kSecond) == "/system.slice/later.service");
+  CHECK(services.of_cgroup(1, 7, 9 * kSecond) == "");
+}
+
+TEST_CASE("a cgroup that is newer than the last walk is where its process is, if the id says so too", "[trace]") {
+  const test::TemporaryDirectory root;
+  const std::string cgroups = root.path("sys/fs/cgroup");
+  std::filesystem::create_directories(cgroups);
+  Services services(cgroups, root.path("proc"));
+  CHECK(services.of_cgroup(1, 7, kSecond) == "");  // walks
+  std::filesystem::create_directories(cgroups + "/new.service");
+  write(root.path("proc/8/cgroup"), "0::/new.service\n");
+  CHECK(services.of_cgroup(inode(cgroups + "/new.service") + 1, 8, kSecond + 1) == "");  // it has moved since
+  CHECK(services.of_cgroup(inode(cgroups + "/new.service"), 9, kSecond + 1) == "");      // no such process
+  CHECK(services.of_cgroup(inode(cgroups + "/new.service"), 8, kSecond + 1) == "/new.service");
 }
 
 TEST_CASE("a process names its service", "[trace]") {
@@ -82,4 +96,10 @@ TEST_CASE("steal time is the eighth number of a CPU's line", "[trace]") {
   auto clock = StealClock::open();
   REQUIRE(clock.ok());
   CHECK_FALSE(clock.value().read().empty());
+}
+
+TEST_CASE("a virtual machine is known by its processor or by Xen's word", "[trace]") {
+  CHECK_FALSE(is_virtual_machine(0x7fffffff, ""));
+  CHECK(is_virtual_machine(0x80000000, ""));
+  CHECK(is_virtual_machine(0, "xen\n"));
 }

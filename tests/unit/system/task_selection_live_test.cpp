@@ -12,10 +12,11 @@
 #include <string>
 #include <thread>
 
-#include "base/descriptor.h"
-#include "trace/task_selection.h"
+#include "base/files.h"
+#include "system/task_selection.h"
 
 using namespace noised;
+using namespace noised::system;
 
 namespace {
 

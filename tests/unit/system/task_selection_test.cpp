@@ -8,12 +8,12 @@
 #include <string>
 #include <thread>
 
-#include "base/descriptor.h"
-#include "base/write_all.h"
-#include "trace/task_selection.h"
-#include "trace_proc_scene.h"
+#include "base/files.h"
+#include "system/task_selection.h"
+#include "unit/system/proc_scene.h"
 
 using namespace noised;
+using namespace noised::system;
 using test::ProcScene;
 using Pids = std::vector<std::uint32_t>;
 
