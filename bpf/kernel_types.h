@@ -29,7 +29,22 @@ struct sched_info {
 	unsigned long long run_delay;
 };
 
+/* The time that the host had this CPU's thread wait, up to the last tick: what /proc/stat shows in steps of 10 ms. With
+ * CONFIG_PARAVIRT; how a task leads there, with CONFIG_FAIR_GROUP_SCHED. */
+struct rq {
+	__u64 prev_steal_time;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
 struct task_struct {
+	struct sched_entity se;
 	unsigned int __state; /* since 5.14 */
 	unsigned int flags;
 	int pid;
@@ -40,6 +55,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
+	unsigned long long start_time;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 };

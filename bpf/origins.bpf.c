@@ -19,20 +19,25 @@ static __always_inline __u64 watched_among(__u32 word, __u64 cpus)
 	return word < MASK_WORDS ? watched_mask[word] & cpus : 0;
 }
 
-/* Nothing that is done to an idle CPU takes time from a task. Where loops measure, nobody looks: the watched CPUs'
- * state is to stay in their caches. */
-static __always_inline _Bool is_idle(__u64 cpu)
+/* Nothing that is done to an idle CPU takes time from a task, until one is woken there. Where loops measure, nobody
+ * looks: the watched CPUs' state is to stay in their caches. */
+static __always_inline struct noised_cpu *idle_cpu(__u64 cpu)
 {
 	struct noised_cpu *there = group_count ? state_of_cpu(cpu) : NULL;
 
-	return there && there->watched == NOISED_WATCH_IDLE;
+	return there && there->watched == NOISED_WATCH_IDLE ? there : NULL;
 }
 
 static __always_inline __u64 watched_bit(__u32 cpu)
 {
-	__u64 bit = watched_among(cpu / 64, 1ULL << (cpu % 64));
+	return watched_among(cpu / 64, 1ULL << (cpu % 64));
+}
 
-	return bit && !is_idle(cpu) ? bit : 0;
+static __always_inline __u64 busy_bit(__u32 cpu)
+{
+	__u64 bit = watched_bit(cpu);
+
+	return bit && !idle_cpu(cpu) ? bit : 0;
 }
 
 /* Interrupts run on the stack of whatever task they strike, so the current task is the cause only outside of them. */
@@ -97,9 +102,35 @@ static __always_inline int note_woken_here(__u32 pid)
 {
 	struct noised_cpu *here = watched_cpu();
 
-	if (here)
-		here->woken_here[pid & (NOISED_WOKEN_HERE - 1)] = pid;
+	if (!here)
+		return 0;
+	here->woken_here[pid & (NOISED_WOKEN_HERE - 1)] = pid;
+	if (here->watched == NOISED_WATCH_IDLE)
+		note_woken(here, pid, 1);
 	return 0;
+}
+
+/* True if a CPU idles to which a task comes: of who did it there is no record, only of when. */
+static __always_inline _Bool comes_to_idle(__u32 cpu, __u32 pid)
+{
+	struct noised_cpu *there = idle_cpu(cpu);
+
+	if (!there)
+		return 0;
+	note_woken(there, pid, cpu == bpf_get_smp_processor_id());
+	return 1;
+}
+
+/* The same of one that it leaves, and which need not wake up for it. */
+static __always_inline _Bool leaves_idle(__u32 cpu, __u32 pid)
+{
+	struct noised_cpu *there = idle_cpu(cpu);
+
+	if (!there)
+		return 0;
+	if (there->woken_pid == pid)
+		there->woken_ns = 0;
+	return 1;
 }
 
 /* Here a task still has the CPU where it ran last; when another is chosen, sched_migrate_task follows. */
@@ -108,7 +139,7 @@ static __always_inline int note_woken_here(__u32 pid)
 		__u32 cpu = (__u32)READ(task, wake_cpu);                                                               \
 		if (cpu == bpf_get_smp_processor_id())                                                                 \
 			note_woken_here((__u32)READ(task, pid));                                                       \
-		else if (watched_bit(cpu))                                                                             \
+		else if (watched_bit(cpu) && !comes_to_idle(cpu, (__u32)READ(task, pid)))                              \
 			task_origin(NOISED_ORIGIN_WAKE, cpu, (__u32)READ(task, pid), CGROUP(task));                    \
 		0;                                                                                                     \
 	})
@@ -134,10 +165,10 @@ static __always_inline void runnable_on(__u32 cpu, __u32 pid, __u32 flags)
 	({                                                                                                             \
 		__u32 from = (__u32)READ(task, wake_cpu);                                                              \
 		__u32 pid = (__u32)READ(task, pid);                                                                    \
-		if (from != to && watched_bit(from))                                                                   \
+		if (from != to && watched_bit(from) && !leaves_idle(from, pid))                                        \
 			task_origin(NOISED_ORIGIN_MOVE_AWAY, from, pid, CGROUP(task));                                 \
 		__u64 state = STATE(task);                                                                             \
-		if (from != to && watched_bit(to))                                                                     \
+		if (from != to && watched_bit(to) && !comes_to_idle(to, pid))                                          \
 			task_origin(state == TASK_WAKING ? NOISED_ORIGIN_WAKE : NOISED_ORIGIN_MOVE, to, pid,           \
 				    CGROUP(task));                                                                     \
 		if (state == 0)                                                                                        \
@@ -158,10 +189,10 @@ TRACEPOINT_TWINS(sched_migrate_task, PARAMETERS(struct task_struct *task, int to
 
 /* The function is queued just before the interrupt is sent, with interrupts off or by the same task: it is remembered
  * for the record of the interrupt. */
-static __always_inline int queued(__u32 cpu, __u64 code, __u64 function)
+static __always_inline int queued(__u32 cpu, __u64 code, __u64 function, __u64 request)
 {
 	struct noised_cpu *here = this_cpu();
-	__u64 bit = watched_bit(cpu);
+	__u64 bit = busy_bit(cpu);
 
 	if (!bit || !here)
 		return 0;
@@ -172,13 +203,14 @@ static __always_inline int queued(__u32 cpu, __u64 code, __u64 function)
 	    .targets = bit,
 	    .subject = function,
 	    .code = code,
+	    .task = number_of_call(request),
 	};
 
 	return emit_origin(here, &origin);
 }
 
-TRACEPOINT_RAW(csd_queue_cpu, PARAMETERS(unsigned int cpu, unsigned long code, void *function),
-	       queued(cpu, code, (__u64)function))
+TRACEPOINT_RAW(csd_queue_cpu, PARAMETERS(unsigned int cpu, unsigned long code, void *function, void *request),
+	       queued(cpu, code, (__u64)function, (__u64)request))
 
 static __always_inline int sent(struct noised_cpu *here, __u8 kind, __u32 word, __u64 targets, __u64 code)
 {
@@ -196,7 +228,7 @@ static __always_inline int sent(struct noised_cpu *here, __u8 kind, __u32 word, 
 static __always_inline int sent_to_one(__u32 cpu, __u64 code, _Bool reschedule)
 {
 	struct noised_cpu *here = this_cpu();
-	__u64 bit = watched_bit(cpu);
+	__u64 bit = busy_bit(cpu);
 
 	if (!bit || !here)
 		return 0;

@@ -22,6 +22,7 @@ static __always_inline __u8 *group_of(__u64 pid)
 
 /* What a switch tells of the task that leaves. */
 struct leaving {
+	__u64 task; /* its address */
 	__u32 pid;
 	_Bool runnable;	 /* it did not want to leave */
 	_Bool ended;	 /* it will not run again */
@@ -49,6 +50,8 @@ static __always_inline __u64 state_of_direct(struct task_struct *task)
 /* The cumulative counts of a task, which user space takes apart. `READ`: one of the two above. */
 #define FILL_RUN(run, from, READ)                                                                                      \
 	do {                                                                                                           \
+		/* It lies between the counts of switches and those of faults, on their cache line. */                 \
+		(run)->task.record.birth = (__u8)(READ(from, start_time) >> NOISED_BIRTH_SHIFT);                       \
 		(run)->tgid = (__u32)READ(from, tgid);                                                                 \
 		(run)->voluntary = (__u32)READ(from, nvcsw);                                                           \
 		(run)->involuntary = (__u32)READ(from, nivcsw);                                                        \

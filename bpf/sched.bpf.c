@@ -65,6 +65,15 @@ static __always_inline void fill_task(struct noised_task_record *task, const str
 	bpf_probe_read_kernel(task->comm, sizeof(task->comm), comm);
 }
 
+/* The idle task leaves for a task that was woken. What it does behind the idle state (it starts the tick again, among
+ * other things) was 6.1 of the 6.6 us of a wait that lay in no interval, on a virtual machine. */
+static __always_inline void end_idle(struct noised_cpu *cpu, __u64 now)
+{
+	if (is_waited_for(cpu) && cpu->left_ns)
+		emit_interval(cpu, NOISED_KIND_TASK, 0, NOISED_FLAG_IDLE,
+			      cpu->left_ns == cpu->woken_ns ? cpu->woken_pid : 0, cpu->left_ns, now);
+}
+
 static __always_inline void note_marks(struct noised_cpu *cpu, const struct leaving *leaving, int next_pid)
 {
 	/* Woken while it was still on its way to sleep: that wakeup does not bring it back from the next. */
@@ -100,17 +109,25 @@ static __always_inline int switch_tasks(struct noised_cpu *cpu, const struct lea
 		cpu->task_start_ns = now;
 	if (leaving->pid != 0 && cpu->task_start_ns) {
 		__u8 *group = group_of(leaving->pid);
+		__u64 slot = (__u32)(leaving->task >> NOISED_TASK_SLOT_SHIFT);
 
 		fill_task(&run->task, cpu, leaving, comm, now);
 		run->task.record.group = group ? *group : 0;
 		/* A loop that is on its way loses nothing. */
-		if (leaving->is_kernel || leaving->pid == cpu->probe_pid)
+		if (leaving->is_kernel || leaving->pid == cpu->probe_pid) {
 			emit(cpu, &run->task.record, sizeof(run->task), NOISED_KIND_TASK);
-		else
+		} else {
+			run->task.record.id |= slot << 32;
 			emit(cpu, &run->task.record, sizeof(*run), NOISED_KIND_TASK);
+		}
 	}
+	if (leaving->pid == 0)
+		end_idle(cpu, now);
 	note_marks(cpu, leaving, next_pid);
 	cpu->task_start_ns = now;
+	if (!next_pid)
+		cpu->woken_ns = 0;
+	compiler_barrier(); /* who sees that it idles may note a task */
 	cpu->watched = next_pid ? NOISED_WATCH_TASKS : NOISED_WATCH_IDLE;
 	return 0;
 }
@@ -137,13 +154,28 @@ static __always_inline void begin_tasks(struct noised_cpu *cpu, int next_pid, __
 	emit(cpu, &loop.record, sizeof(loop), NOISED_KIND_TASK);
 }
 
-/* What every switch on a watched CPU begins with. */
-static __always_inline void begin_switch(struct noised_cpu *cpu, __u32 previous_pid, int next_pid, __u64 now)
+/* Writes which task has the CPU, and tells its address as a number: the verifier lets a program compute with what it
+ * has read from memory, not with a pointer to a task. */
+static __always_inline __u64 note_task(struct noised_cpu *cpu, const struct task_struct *task)
 {
-	if (cpu->current_pid != previous_pid)
+	*(const struct task_struct *volatile *)&cpu->current_task = task;
+	return *(volatile __u64 *)&cpu->current_task;
+}
+
+/* What every switch on a watched CPU begins with. Tells the address of the task that leaves. A thread that has become
+ * its process's leader by exec has another pid than when it came, and was seen to come. */
+static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct task_struct *previous,
+					  __u32 previous_pid, const struct task_struct *next, int next_pid, __u64 now)
+{
+	__u64 seen = cpu->current_task;
+	__u64 task = note_task(cpu, previous);
+
+	if (cpu->current_pid != previous_pid && seen != task)
 		mark_unseen(cpu);
 	cpu->current_pid = (__u32)next_pid;
+	note_task(cpu, next);
 	split_frames(cpu, now);
+	return task;
 }
 
 /* A watched CPU's switch; on the others only the frames are forgotten. `preempt` is false for a task preempted on its
@@ -163,7 +195,7 @@ static __always_inline void begin_switch(struct noised_cpu *cpu, __u32 previous_
 			    .is_kernel = (READ(previous, flags) & TASK_IS_KTHREAD) != 0,                               \
 			};                                                                                             \
 			int next_pid = READ(next, pid);                                                                \
-			begin_switch(cpu, leaving.pid, next_pid, now);                                                 \
+			leaving.task = begin_switch(cpu, previous, leaving.pid, next, next_pid, now);                  \
 			if (cpu->watched == NOISED_WATCH_LOOP) {                                                       \
 				_Bool is_kernel = (READ(next, flags) & TASK_IS_KTHREAD) != 0;                          \
 				switch_from_loop(cpu, &leaving, (previous)->comm, next_pid, now);                      \
@@ -183,6 +215,23 @@ static __always_inline void begin_switch(struct noised_cpu *cpu, __u32 previous_
 TRACEPOINT_TWINS(sched_switch, PARAMETERS(_Bool preempt, struct task_struct *previous, struct task_struct *next),
 		 SWITCH(preempt, previous, next, READ_DIRECT, state_of_direct),
 		 SWITCH(preempt, previous, next, READ_BY_HELPER, state_of))
+
+#define IDLE_STATE_LEFT (~0U) /* PWR_EVENT_EXIT */
+
+/* Where an interrupt ends the idle state it is seen before this; a CPU that watches a flag in memory has none. Twice in
+ * each idle period, when nobody waits: 92 ns a run with the kernel's statistics of programs. */
+static __always_inline int idle_state(__u32 state)
+{
+	struct noised_cpu *cpu = state == IDLE_STATE_LEFT ? this_cpu() : NULL;
+
+	if (!cpu || !is_waited_for(cpu) || cpu->left_ns)
+		return 0;
+	cpu->left_ns = cpu->awake ? bpf_ktime_get_ns() : cpu->woken_ns;
+	cpu->awake = 1;
+	return 0;
+}
+
+TRACEPOINT(cpu_idle, PARAMETERS(unsigned int state, unsigned int id), idle_state(state))
 
 /* Before the child runs for the first time. Always written: a pid that is used again has an old group. */
 static __always_inline int inherit_group(__u64 parent_pid, __u64 child_pid)

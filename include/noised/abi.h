@@ -30,7 +30,7 @@ enum noised_kind {
   NOISED_KIND_HRTIMER,    /* id: address of the callback */
   NOISED_KIND_IRQ_WORK,   /* no tracepoint tells the callback; reserved */
   NOISED_KIND_CSD,        /* id: address of the function called for another CPU */
-  NOISED_KIND_TASK,       /* id: pid; comm follows */
+  NOISED_KIND_TASK,       /* id: pid; comm follows. In a noised_run_record its upper half tells where the task is */
   NOISED_KIND_WORK,       /* id: address of the work function */
   NOISED_KIND_PAGE_FAULT, /* id: address of the faulting instruction; an instant, x86 has no exit tracepoint */
   NOISED_KIND_COUNT
@@ -57,6 +57,7 @@ enum noised_vector {
 enum noised_flags {
   NOISED_FLAG_SPLIT = 1,           /* the task slept inside: this is the part up to, or since, the switch */
   NOISED_FLAG_UNHANDLED = 2,       /* a shared irq: this handler said it was not its device */
+  NOISED_FLAG_STOLEN = 2,          /* task: no interval but a mark: in this time the host took `id` ns from the loop */
   NOISED_FLAG_UNSEEN = 4,          /* no interval but a mark: a task was switched in then, and never seen to leave */
   NOISED_FLAG_PREEMPTED = 8,       /* the task could have run on */
   NOISED_FLAG_STOPPED = 16,        /* no interval but a mark: the loop itself gave the CPU away then */
@@ -65,6 +66,9 @@ enum noised_flags {
   NOISED_FLAG_KERNEL_ADDRESS = 64, /* page fault: the address is the kernel's */
   NOISED_FLAG_ENDED = 64,          /* task: it will not run again */
   NOISED_FLAG_HANDLING = 128,      /* page fault: no fault but the handling of one, from handle_mm_fault */
+  /* All kinds but page faults: no task had the CPU yet, and one was woken. A task: the idle task, while the CPU left
+   * its idle state; id: pid of who was woken when this began, or 0; no comm follows. */
+  NOISED_FLAG_IDLE = 128,
 };
 
 /* One stretch of kernel activity or of another task on a CPU. */
@@ -75,9 +79,12 @@ struct noised_record {
   noised_u8 kind;    /* enum noised_kind */
   noised_u8 depth;   /* frames open around it; the daemon nests by time */
   noised_u8 flags;   /* enum noised_flags */
-  noised_u8 group;   /* of a noised_run_record */
+  noised_u8 group;   /* of a noised_run_record; of a csd: the upper half of its call's number */
   noised_u8 watched; /* enum noised_watch: how its CPU was watched */
-  noised_u8 reserved;
+  union {
+    noised_u8 call;  /* of a csd: the lower half; 0: its CPU called it by itself */
+    noised_u8 birth; /* of a noised_run_record */
+  };
   noised_u16 size; /* of the record that this begins, in bytes; written last: 0 while it is being made */
 };
 
@@ -89,7 +96,10 @@ struct noised_task_record {
 
 /* Where tasks are watched, the interval of one that is no kernel thread also carries what the kernel has counted of it
  * since it was born, modulo 2^32 but for the wait: the kernel keeps it on cache lines that a switch has just touched.
- */
+ * A pid is not enough to tell whose counts these are: it is used again, and a thread that execs takes its leader's. So
+ * there is also the address of the kernel's task_struct / 64, modulo 2^32, in the upper half of record.id; and, as an
+ * address is used again too, the time of birth in units of 2^20 ns, modulo 2^8. A thread that execs takes its leader's
+ * time of birth, and keeps its address. */
 struct noised_run_record {
   struct noised_task_record task; /* record.group: what user space chose for it, or for its parent */
   noised_u64 wait_ns;             /* runnable without a CPU, up to this interval */
@@ -119,7 +129,7 @@ struct noised_origin {
   noised_u64 subject;     /* tasks: id of the task's cgroup; interrupts: address of the function queued, or 0 */
   noised_u64 code;        /* interrupts: the address that sent it */
   noised_u64 context_id;  /* id of the innermost interval open on the causing CPU */
-  noised_u32 task;        /* tasks: pid of the one woken or moved */
+  noised_u32 task;        /* tasks: pid of the one woken or moved; functions queued: the call's number, as in records */
   noised_u32 pid;         /* the current task of the causing CPU */
   char comm[16];          /* its name */
   noised_u16 cpu;         /* the causing CPU */
@@ -138,10 +148,15 @@ struct noised_origin {
 
 #define NOISED_STACK_DEPTH 16 /* a power of two; deepest seen: task, work, irq vector, softirq, timer, nmi */
 
+/* Of a noised_run_record: where a task is, from the address of its task_struct; and its time of birth. */
+#define NOISED_TASK_SLOT_SHIFT 6
+#define NOISED_BIRTH_SHIFT 20
+
 /* A power of two. Two wakeups between two switches are common, four are not; of two in one slot the later is known. */
 #define NOISED_WOKEN_HERE 4
 
-/* How a CPU is watched. Nothing is recorded of what happens while it idles: that takes nothing from any task. */
+/* How a CPU is watched. Nothing is recorded of what ends while it idles, before a task is woken there: that takes
+ * nothing from any task. */
 enum noised_watch {
   NOISED_WATCH_NOTHING = 0,
   NOISED_WATCH_LOOP,  /* by a loop that measures there */
@@ -183,6 +198,7 @@ struct noised_cpu {
   noised_u32 task_flags;                    /* of the current task: NOISED_FLAG_WOKEN_HERE or 0 */
   noised_u16 current_is_kernel;             /* where tasks are watched: the current task is a kernel thread */
   noised_u16 loop_left;                     /* the loop went to sleep by itself, and has not come back */
+  noised_u64 current_task;                  /* the address of the current task's task_struct, as of the last switch */
   noised_u64 lost_full;                     /* records refused: ring full, or its lock not to be had */
   noised_u64 lost_nmi;                      /* records refused inside an NMI, where the ring's lock is only tried */
   noised_u64 lost_depth;                    /* entries refused: the stack was full */
@@ -191,13 +207,22 @@ struct noised_cpu {
   noised_u64 split;                         /* frames split by a switch whose exits are still to come */
   noised_u64 lost_origins;                  /* on any CPU: records refused of what it did to watched ones */
   noised_u64 queued_function;               /* on any CPU: queued for a watched CPU, its interrupt not yet sent */
-  noised_u64 unused[7];
+  noised_u64 steal_clock_ns;                /* the kernel's count of steal time at the last tick */
+  noised_u64 steal_ns;                      /* what it counted from tick to tick since the CPU is watched */
+  noised_u64 steal_known;                   /* it could be read */
+  noised_u64 steal_tick_ns;                 /* when the interrupt of that tick began */
+  noised_u64 unused[2];
   noised_u32 ring_tail; /* bytes read; written by the reader, so on a cache line of its own */
   noised_u32 unused_too[15];
   /* Of the arrival for which the loop steps aside, the first since it came back. Written by any CPU, once; read by the
    * loop all the time, so it is on a line of its own. */
   noised_u64 arrived_ns;
-  noised_u64 unused_as_well[7];
+  /* Of a task woken while this CPU idles, the first; written by any CPU, and read while it idles, when no loop runs. */
+  noised_u64 woken_ns; /* 0: none */
+  noised_u32 woken_pid;
+  noised_u32 awake;   /* this CPU has left its idle state since, or it was in an interrupt then */
+  noised_u64 left_ns; /* the idle task has it back from the idle state and interrupts since then; 0: not yet */
+  noised_u64 unused_as_well[4];
 };
 
 NOISED_STATIC_ASSERT(sizeof(struct noised_record) == 32, "noised_record is part of the ABI");
