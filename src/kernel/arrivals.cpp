@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Through libbpf.
-#include "trace/arrivals.h"
+#include "kernel/arrivals.h"
 
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 
 #include <cerrno>
 
-#include "trace/libbpf_error.h"
+#include "kernel/features.h"
 
-namespace noised {
+namespace noised::kernel {
 
 Arrivals::Arrivals() = default;
 Arrivals::~Arrivals() = default;
@@ -36,4 +36,4 @@ void Arrivals::drain(const ArrivalSink& sink) {
   sink_ = nullptr;
 }
 
-}  // namespace noised
+}  // namespace noised::kernel

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <noised/abi.h>
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <functional>
 #include <memory>
 
 struct ring_buffer;
 
-namespace noised {
+namespace noised::kernel {
 
 /// Called for each arrival.
 using ArrivalSink = std::function<void(const noised_arrival& arrival)>;
@@ -39,4 +39,4 @@ class Arrivals {
   const ArrivalSink* sink_ = nullptr;
 };
 
-}  // namespace noised
+}  // namespace noised::kernel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that goes from CPU to CPU.
-#include "trace/begin_watching.h"
+#include "kernel/begin_watching.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -12,11 +12,11 @@
 #include <ctime>
 #include <memory>
 
-#include "base/cpu_set.h"
-#include "base/monotonic.h"
-#include "base/quote.h"
+#include "base/clocks.h"
+#include "base/cpus.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::kernel {
 namespace {
 
 constexpr std::time_t kPatienceSeconds = 5;
@@ -80,4 +80,4 @@ Status begin_watching(const std::vector<WatchedState>& cpus) {
   return failure(fmt::format("sched_setaffinity to CPU {}: {}", cpu, errno_text(shared->error)));
 }
 
-}  // namespace noised
+}  // namespace noised::kernel

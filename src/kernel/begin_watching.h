@@ -3,11 +3,11 @@
 #pragma once
 
 #include <noised/abi.h>
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <vector>
 
-namespace noised {
+namespace noised::kernel {
 
 struct WatchedState {
   unsigned cpu = 0;
@@ -19,4 +19,4 @@ struct WatchedState {
 /// take its states away for as long as the process lives.
 Status begin_watching(const std::vector<WatchedState>& cpus);
 
-}  // namespace noised
+}  // namespace noised::kernel

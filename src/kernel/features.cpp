@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probing by BTF: a tracepoint NAME has a type btf_trace_NAME.
-#include "trace/kernel_btf.h"
+// The one question that only a version answers: a defect leaves no trace in BTF.
+#include "kernel/features.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <string>
+#include <tuple>
+#include <vector>
 
-#include "base/descriptor.h"
-#include "base/quote.h"
-#include "trace/libbpf_error.h"
+#include "base/files.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::kernel {
 
 void KernelBtf::Free::operator()(btf* types) const { btf__free(types); }
 
@@ -54,4 +59,79 @@ Status KernelBtf::can_trace_function(std::string_view name) const {
   return success();
 }
 
-}  // namespace noised
+namespace {
+
+constexpr __u8 kAtomic = BPF_STX | BPF_ATOMIC;
+constexpr __s16 kOnStack = -8;
+
+constexpr bpf_insn instruction(int code, unsigned to, unsigned from, __s16 offset, __s32 immediate) {
+  bpf_insn made{};
+  made.code = static_cast<__u8>(code);
+  made.dst_reg = static_cast<__u8>(to & 0xFU);
+  made.src_reg = static_cast<__u8>(from & 0xFU);
+  made.off = offset;
+  made.imm = immediate;
+  return made;
+}
+
+bool is_claim(const bpf_insn& each) {
+  return (each.code & ~(BPF_DW | BPF_W)) == (kAtomic & ~(BPF_DW | BPF_W)) && each.imm == (BPF_ADD | BPF_FETCH);
+}
+
+}  // namespace
+
+bool kernel_has_atomic_claim() {
+  const std::array program{
+      instruction(BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, kOnStack, 0),
+      instruction(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0, 1),
+      instruction(kAtomic | BPF_W, BPF_REG_10, BPF_REG_1, kOnStack, BPF_ADD | BPF_FETCH),
+      instruction(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0),
+      instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+  };
+  return static_cast<bool>(Descriptor(
+      bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "noised_claim", "GPL", program.data(), program.size(), nullptr)));
+}
+
+void take_out_atomic_claims(bpf_object* object) {
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object) {
+    const bpf_insn* const first = bpf_program__insns(program);
+    std::vector<bpf_insn> instructions(first, first + bpf_program__insn_cnt(program));
+    for (bpf_insn& each : instructions) {
+      if (is_claim(each)) each.imm = BPF_ADD;
+    }
+    (void)bpf_program__set_insns(program, instructions.data(), instructions.size());
+  }
+}
+
+namespace {
+
+using Version = std::tuple<unsigned, unsigned, unsigned>;
+
+Version parse_release(std::string_view release) {
+  std::array<unsigned, 3> parts{};
+  const char* at = release.data();
+  const char* const end = at + release.size();
+  for (unsigned& part : parts) {
+    const auto [next, error] = std::from_chars(at, end, part);
+    if (error != std::errc{} || next == end || *next != '.') break;
+    at = next + 1;
+  }
+  return {parts[0], parts[1], parts[2]};
+}
+
+bool is_mended(const Version& version) {
+  if (version >= Version{6, 11, 5}) return true;
+  return version >= Version{6, 6, 83} && version < Version{6, 7, 0};
+}
+
+}  // namespace
+
+Status check_ringbuf(std::string_view release, std::string_view version) {
+  if (version.find("PREEMPT_RT") == std::string_view::npos || is_mended(parse_release(release))) return success();
+  return failure("kernel " + std::string(release) +
+                     " is PREEMPT_RT and may sleep in BPF ring buffers where it must not (CVE-2024-50138)",
+                 "boot 6.6.83, 6.11.5 or later; if this one has the fix, insist with --force-ringbuf");
+}
+
+}  // namespace noised::kernel

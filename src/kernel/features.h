@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tracepoints a kernel has, by its type information.
+// Whether BPF ring buffers may be used on this kernel.
 #pragma once
 
-#include <noised/result.h>
+#include <bpf/libbpf.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 struct btf;
 
-namespace noised {
+struct bpf_object;
+
+namespace noised::kernel {
+
+// What libbpf's error numbers mean; some are its own and unknown to strerror(3).
+
+/// The text of an errno or libbpf error, of either sign.
+inline std::string libbpf_text(int error) {
+  std::array<char, 128> text{};
+  libbpf_strerror(error, text.data(), text.size());
+  return text.data();
+}
+
+// Which tracepoints a kernel has, by its type information.
 
 /// The BTF of the running kernel, or of a file given for it.
 class KernelBtf {
@@ -34,4 +50,16 @@ class KernelBtf {
   std::unique_ptr<btf, Free> types_;
 };
 
-}  // namespace noised
+// The one instruction of our programs that kernels before 5.12 lack: an atomic addition that tells what was there.
+
+/// Asks the kernel, with a program of five instructions. False also if it refuses programs altogether.
+bool kernel_has_atomic_claim();
+/// Before the object is loaded: replaces it, in code that never runs there, by one that every verifier lets pass.
+void take_out_atomic_claims(bpf_object* object);
+
+/// On PREEMPT_RT before 6.6.83 and 6.11.5 the ring buffer takes a lock that sleeps, also where nothing may sleep
+/// (CVE-2024-50138): an error there. `release` and `version` are those of uname(2); distributions that mend an older
+/// kernel cannot be told apart, so there is a way to insist.
+Status check_ringbuf(std::string_view release, std::string_view version);
+
+}  // namespace noised::kernel

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A record is complete when its size is there, so what was read is cleared before its room is given back.
-#include "trace/mapped_ring.h"
+#include "kernel/mapped_ring.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
-namespace noised {
+namespace noised::kernel {
 namespace {
 
 constexpr std::uint32_t kStep = 16;  // every record begins at a multiple
+// A program finishes within 100 ns what it began, if nothing interrupts it; these are some 5 us.
+constexpr int kAttempts = 5000;
 
 // As hand_over() takes them; of another size, nothing tells where the next begins.
 bool is_size(std::uint32_t size) {
@@ -19,6 +21,14 @@ bool is_size(std::uint32_t size) {
 template <typename Number>
 Number acquire(Number& shared) {
   return std::atomic_ref<Number>(shared).load(std::memory_order_acquire);
+}
+
+// The size of a record; 0 if it is not finished while one looks.
+std::uint32_t size_of(std::byte* bytes) {
+  auto& record = *reinterpret_cast<noised_record*>(bytes);
+  std::uint32_t size = acquire(record.size);
+  for (int attempt = 0; size == 0 && attempt < kAttempts; ++attempt) size = acquire(record.size);
+  return size;
 }
 
 }  // namespace
@@ -33,22 +43,31 @@ void MappedRing::clear(std::uint32_t from, std::uint32_t to) {
   for (std::uint32_t done = 0; done < bytes; done += kStep) std::memset(at(from + done), 0, kStep);
 }
 
-std::size_t MappedRing::drain(std::size_t limit, const RecordSink& sink) {
+void MappedRing::skip(std::uint32_t from, std::uint32_t to, const system::RecordSink& sink) {
+  system::hand_over(at(from), 0, sink);  // a bad record; and no way to find the next
+  clear(from, to);
+}
+
+std::size_t MappedRing::drain(std::size_t limit, const system::RecordSink& sink) {
   const std::uint32_t head = acquire(state_.ring_head);
   std::uint32_t tail = state_.ring_tail;
   std::size_t drained = 0;
+  waits_ = false;
   while (tail != head && drained < limit) {
     std::byte* const bytes = at(tail);
-    const std::uint32_t size = acquire(reinterpret_cast<noised_record*>(bytes)->size);
-    if (size == 0) break;  // begun and not finished: what comes after it waits
+    const std::uint32_t size = size_of(bytes);
+    if (size == 0) {
+      waits_ = true;
+      ++unfinished_;
+      break;
+    }
     ++drained;
     if (!is_size(size) || size > head - tail) {
-      hand_over(bytes, 0, sink);  // a bad record; and no way to find the next
-      clear(tail, head);
+      skip(tail, head, sink);
       tail = head;
       break;
     }
-    hand_over(bytes, size, sink);
+    system::hand_over(bytes, size, sink);
     std::memset(bytes, 0, size);
     tail += size;
   }
@@ -56,4 +75,17 @@ std::size_t MappedRing::drain(std::size_t limit, const RecordSink& sink) {
   return drained;
 }
 
-}  // namespace noised
+void MappedRing::give_up_late(std::uint64_t now_ns, const system::RecordSink& sink) {
+  const std::uint32_t tail = state_.ring_tail;
+  if (late_since_ns_ == 0 || late_at_ != tail) {
+    late_at_ = tail;
+    late_since_ns_ = now_ns;
+  }
+  if (now_ns - late_since_ns_ < kPatienceNs) return;
+  late_since_ns_ = 0;
+  const std::uint32_t head = acquire(state_.ring_head);
+  skip(tail, head, sink);
+  std::atomic_ref<noised_u32>(state_.ring_tail).store(head, std::memory_order_release);
+}
+
+}  // namespace noised::kernel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of an array map, or ring buffers through libbpf.
-#include "trace/rings.h"
+#include "kernel/rings.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -10,9 +10,10 @@
 #include <cassert>
 #include <cerrno>
 
-#include "trace/libbpf_error.h"
+#include "base/clocks.h"
+#include "kernel/features.h"
 
-namespace noised {
+namespace noised::kernel {
 namespace {
 
 constexpr int kOriginAttempts = 1000;  // about 10 us
@@ -44,7 +45,7 @@ Status Rings::map(int segments, const std::vector<RingOf>& cpus, std::uint32_t s
 
 int Rings::on_record(void* context, void* data, std::size_t size) {
   auto& reader = *static_cast<Reader*>(context);
-  hand_over(data, size, *reader.sink);
+  system::hand_over(data, size, *reader.sink);
   // The record is consumed even when libbpf is told to stop after it.
   return --reader.left == 0 ? -ECANCELED : 0;
 }
@@ -78,8 +79,13 @@ Status Rings::create(int outer_map, const std::vector<RingOf>& cpus, std::uint64
   return success();
 }
 
-std::size_t Rings::drain(std::size_t index, std::size_t limit, const RecordSink& sink) {
-  if (!mapped_.empty()) return mapped_[index].drain(limit, sink);
+std::size_t Rings::drain(std::size_t index, std::size_t limit, const system::RecordSink& sink) {
+  if (!mapped_.empty()) {
+    MappedRing& ring = mapped_[index];
+    const std::size_t drained = ring.drain(limit, sink);
+    if (ring.waits()) ring.give_up_late(monotonic_ns(), sink);
+    return drained;
+  }
   assert(index < readers_.size() && limit > 0);
   Reader& reader = *readers_[index];
   reader = Reader{&sink, limit};
@@ -89,7 +95,7 @@ std::size_t Rings::drain(std::size_t index, std::size_t limit, const RecordSink&
 }
 
 int Rings::on_origin(void* context, void* data, std::size_t size) {
-  hand_over_origin(data, size, **static_cast<const OriginSink**>(context));
+  system::hand_over_origin(data, size, **static_cast<const system::OriginSink**>(context));
   return 0;
 }
 
@@ -99,7 +105,7 @@ Status Rings::open_origins(int map) {
   return success();
 }
 
-bool Rings::drain_origins(const OriginSink& sink) {
+bool Rings::drain_origins(const system::OriginSink& sink) {
   ring* const origins = ring_buffer__ring(origins_.get(), 0);
   const unsigned long end = ring__producer_pos(origins);
   const unsigned long begin = ring__consumer_pos(origins);
@@ -115,4 +121,4 @@ bool Rings::drain_origins(const OriginSink& sink) {
   return complete;
 }
 
-}  // namespace noised
+}  // namespace noised::kernel

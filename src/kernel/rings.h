@@ -3,20 +3,20 @@
 // kernel cannot do that, its ring buffers.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <vector>
 
-#include "base/descriptor.h"
-#include "trace/mapped_ring.h"
-#include "trace/records.h"
+#include "base/files.h"
+#include "kernel/mapped_ring.h"
+#include "system/records.h"
 
 struct ring_buffer;
 
-namespace noised {
+namespace noised::kernel {
 
 /// Where a CPU's records go.
 struct RingOf {
@@ -36,18 +36,22 @@ class Rings {
   /// Makes a ring buffer of the kernel's, of `bytes`, for each CPU and puts it into the outer map.
   Status create(int outer_map, const std::vector<RingOf>& cpus, std::uint64_t bytes);
   /// Hands at most `limit` records of one ring to the sink, oldest first, without a system call.
-  std::size_t drain(std::size_t index, std::size_t limit, const RecordSink& sink);
+  std::size_t drain(std::size_t index, std::size_t limit, const system::RecordSink& sink);
+  /// How often a drain of this one ended at a record that was begun and not finished.
+  [[nodiscard]] std::uint64_t unfinished(std::size_t index) const {
+    return mapped_.empty() ? 0 : mapped_[index].unfinished();
+  }
   /// Opens the ring that every causing CPU writes to.
   Status open_origins(int map);
   /// Hands every origin to the sink that was submitted before this call. Returns false if a CPU that began a record
   /// earlier did not finish it for a while: then some are still to come.
-  [[nodiscard]] bool drain_origins(const OriginSink& sink);
+  [[nodiscard]] bool drain_origins(const system::OriginSink& sink);
   /// Bytes that the last drain_origins() took.
   [[nodiscard]] std::size_t origin_bytes() const { return origin_bytes_; }
 
  private:
   struct Reader {
-    const RecordSink* sink = nullptr;
+    const system::RecordSink* sink = nullptr;
     std::size_t left = 0;
   };
   struct Free {
@@ -66,9 +70,9 @@ class Rings {
   std::vector<Descriptor> maps_;
   std::vector<std::unique_ptr<Reader>> readers_;
   std::unique_ptr<ring_buffer, Free> buffer_;
-  const OriginSink* origin_sink_ = nullptr;
+  const system::OriginSink* origin_sink_ = nullptr;
   std::unique_ptr<ring_buffer, Free> origins_;
   std::size_t origin_bytes_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::kernel

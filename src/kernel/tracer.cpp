@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading with libbpf.
-#include "trace/tracer.h"
+#include "kernel/tracer.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdarg>
+#include <cstdio>
 #include <optional>
+#include <utility>
 
+#include "kernel/features.h"
+#include "kernel/programs.h"
+#include "kernel/rings.h"
 #include "noised.skel.h"
-#include "trace/atomic_claim.h"
-#include "trace/kernel_btf.h"
-#include "trace/libbpf_error.h"
-#include "trace/programs.h"
-#include "trace/rings.h"
 
-namespace noised {
+namespace noised::kernel {
 namespace {
 
 // 14,000 origins in a drain of 25 ms: half a million wakeups and interrupts a second for the watched CPUs together.
@@ -24,10 +27,6 @@ constexpr noised_u32 kOriginBytes = 1U << 20U;
 // One a CPU between two times that a loop comes back, on 2,000 CPUs.
 constexpr noised_u32 kArrivalBytes = 1U << 16U;
 constexpr noised_u32 kPage = 4096;
-
-struct DestroySkeleton {
-  void operator()(noised_bpf* skeleton) const { noised_bpf__destroy(skeleton); }
-};
 
 Error load_error(int code) {
   if (code == -EPERM) {  // EACCES is the verifier's
@@ -38,9 +37,56 @@ Error load_error(int code) {
                  "run with --log-level debug to see what the kernel's verifier says");
 }
 
+// Which program could not be loaded is in what libbpf says, and nowhere else.
+class LoadListener {
+ public:
+  explicit LoadListener(bool verbose) : verbose_(verbose) {
+    refused_.clear();
+    usual_ = libbpf_set_print(listen);
+    pass_on_ = verbose;
+  }
+  LoadListener(const LoadListener&) = delete;
+  LoadListener& operator=(const LoadListener&) = delete;
+  ~LoadListener() { libbpf_set_print(verbose_ ? usual_ : nullptr); }
+
+  /// The program of the last load that failed; empty if it was none.
+  static std::string take_refused() { return std::exchange(refused_, {}); }
+
+ private:
+  __attribute__((format(printf, 2, 0))) static int listen(libbpf_print_level level, const char* format,
+                                                          va_list arguments) {
+    constexpr std::string_view kBegin = "prog '";
+    constexpr std::string_view kEnd = "': failed to load";
+    std::array<char, 256> text{};
+    va_list again;
+    va_copy(again, arguments);
+    std::vsnprintf(text.data(), text.size(), format, again);
+    va_end(again);
+    const std::string_view said = text.data();
+    const std::size_t begin = said.find(kBegin);
+    const std::size_t end = said.find(kEnd);
+    if (begin != std::string_view::npos && end != std::string_view::npos && begin + kBegin.size() < end)
+      refused_ = said.substr(begin + kBegin.size(), end - begin - kBegin.size());
+    return pass_on_ && usual_ != nullptr ? usual_(level, format, arguments) : 0;
+  }
+
+  bool verbose_;
+  static thread_local std::string refused_;
+  static thread_local libbpf_print_fn_t usual_;
+  static thread_local bool pass_on_;
+};
+
+thread_local std::string LoadListener::refused_;
+thread_local libbpf_print_fn_t LoadListener::usual_ = nullptr;
+thread_local bool LoadListener::pass_on_ = false;
+
 }  // namespace
 
 struct Tracer::Implementation {
+  struct DestroySkeleton {
+    void operator()(noised_bpf* loaded) const { noised_bpf__destroy(loaded); }
+  };
+
   std::unique_ptr<noised_bpf, DestroySkeleton> skeleton;
   std::optional<Programs> programs;
   Rings rings;
@@ -54,6 +100,21 @@ struct Tracer::Implementation {
 
   void note_fullness(std::uint64_t taken, std::uint64_t room) {
     fullness = std::max(fullness, static_cast<double>(taken) / static_cast<double>(room));
+  }
+
+  static Result<std::unique_ptr<Implementation>> open(const TracerOptions& options, const KernelBtf& btf,
+                                                      std::span<const Refusal> refused) {
+    bpf_object_open_opts open_options{};
+    open_options.sz = sizeof(open_options);
+    if (options.btf) open_options.btf_custom_path = options.btf->c_str();
+    auto state = std::make_unique<Implementation>();
+    state->skeleton.reset(noised_bpf__open_opts(&open_options));
+    if (!state->skeleton) return failure(fmt::format("opening the BPF object: {}", libbpf_text(errno)));
+    if (Status configured = state->configure(options); !configured) return configured.error();
+    state->programs.emplace(state->skeleton->obj, !options.btf);
+    if (Status chosen = state->programs->choose(btf, options.watching, refused); !chosen) return chosen.error();
+    for (const std::string& tracepoint : options.spoil) state->programs->spoil(tracepoint);
+    return state;
   }
 
   // What the programs know before they run: sizes, and which CPUs are watched.
@@ -75,6 +136,7 @@ struct Tracer::Implementation {
     bpf_map__set_max_entries(skeleton->maps.origins, kOriginBytes);
     steps_aside = options.watching.loops && options.watching.tasks;
     skeleton->rodata->steps_aside = steps_aside;
+    skeleton->rodata->reads_steal = options.reads_steal;
     bpf_map__set_max_entries(skeleton->maps.arrivals, steps_aside ? kArrivalBytes : kPage);
     const auto bytes = static_cast<noised_u32>(possible_cpus * sizeof(noised_cpu));
     if (const int code = bpf_map__set_value_size(skeleton->maps.bss_cpus, bytes); code != 0) {
@@ -107,22 +169,25 @@ Tracer::Tracer(std::unique_ptr<Implementation> implementation) : implementation_
 Tracer::~Tracer() = default;
 
 Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
-  if (!options.verbose) libbpf_set_print(nullptr);
+  LoadListener listener(options.verbose);
   auto btf = KernelBtf::load(options.btf.value_or(KernelBtf::kRunningKernel));
   if (!btf) return btf.error();
 
-  bpf_object_open_opts open_options{};
-  open_options.sz = sizeof(open_options);
-  if (options.btf) open_options.btf_custom_path = options.btf->c_str();
-  auto state = std::make_unique<Implementation>();
-  state->skeleton.reset(noised_bpf__open_opts(&open_options));
-  if (!state->skeleton) return failure(fmt::format("opening the BPF object: {}", libbpf_text(errno)));
+  // libbpf loads all programs or none, and once: without one that the kernel refuses, it begins again.
+  std::vector<Refusal> refused;
+  std::unique_ptr<Implementation> state;
+  for (;;) {
+    auto opened = Implementation::open(options, btf.value(), refused);
+    if (!opened) return opened.error();
+    state = std::move(opened).value();
+    const int code = noised_bpf__load(state->skeleton.get());
+    if (code == 0) break;
+    const std::string program = LoadListener::take_refused();
+    const bool again = std::ranges::any_of(refused, [&](const Refusal& each) { return each.program == program; });
+    if (code == -EPERM || program.empty() || again) return load_error(code);
+    refused.push_back({program, libbpf_text(code)});
+  }
   noised_bpf& skeleton = *state->skeleton;
-  if (Status configured = state->configure(options); !configured) return configured.error();
-  state->programs.emplace(skeleton.obj, !options.btf);
-  state->programs->choose(btf.value(), options.watching);
-  if (const int code = noised_bpf__load(&skeleton); code != 0) return load_error(code);
-
   if (Status made = state->make_rings(options); !made) return made.error();
   if (Status open = state->rings.open_origins(bpf_map__fd(skeleton.maps.origins)); !open) return open.error();
   if (Status attached = state->programs->attach(); !attached) return attached.error();
@@ -141,13 +206,13 @@ std::span<volatile std::uint8_t> Tracer::groups() {
   return {implementation_->skeleton->bss_groups->task_groups, implementation_->skeleton->rodata->group_count};
 }
 
-std::size_t Tracer::drain(std::size_t index, std::size_t limit, const RecordSink& sink) {
+std::size_t Tracer::drain(std::size_t index, std::size_t limit, const system::RecordSink& sink) {
   const std::size_t records = implementation_->rings.drain(index, limit, sink);
   implementation_->note_fullness(records * sizeof(noised_run_record), implementation_->ring_bytes);
   return records;
 }
 
-bool Tracer::drain_origins(const OriginSink& sink) {
+bool Tracer::drain_origins(const system::OriginSink& sink) {
   const bool complete = implementation_->rings.drain_origins(sink);
   implementation_->note_fullness(implementation_->rings.origin_bytes(), kOriginBytes);
   return complete;
@@ -155,9 +220,10 @@ bool Tracer::drain_origins(const OriginSink& sink) {
 
 double Tracer::take_fullness() { return std::exchange(implementation_->fullness, 0); }
 
-LostCounters Tracer::lost(unsigned cpu) const {
+system::LostCounters Tracer::lost(unsigned cpu) const {
   const volatile noised_cpu& state = implementation_->skeleton->bss_cpus->cpu_states[cpu];
-  return LostCounters{state.lost_full, state.lost_nmi, state.lost_depth, state.unpaired, state.unseen};
+  return system::LostCounters{state.lost_full, state.lost_nmi, state.lost_depth,
+                              state.unpaired,  state.unseen,   implementation_->rings.unfinished(state.ring)};
 }
 
 std::uint64_t Tracer::lost_origins() const {
@@ -171,10 +237,10 @@ std::uint64_t Tracer::lost_origins() const {
 
 bool Tracer::attached(std::string_view tracepoint) const { return implementation_->programs->attached(tracepoint); }
 
-std::uint64_t Tracer::missed_runs() const { return implementation_->programs->missed_runs(); }
+system::MissedRuns Tracer::missed_runs() const { return implementation_->programs->missed_runs(); }
 
 Status Tracer::check_missed_runs() const { return implementation_->programs->check_missed_runs(); }
 
 std::vector<ProgramView> Tracer::programs() const { return implementation_->programs->views(); }
 
-}  // namespace noised
+}  // namespace noised::kernel

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <noised/abi.h>
-#include <noised/result.h>
-#include <noised/views.h>
+#include "base/result.h"
+#include "model/views.h"
 
 #include <cstdint>
 #include <memory>
@@ -14,26 +14,28 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/arrivals.h"
-#include "trace/kernel_events.h"
-#include "trace/records.h"
-#include "trace/watching.h"
+#include "kernel/arrivals.h"
+#include "kernel/programs.h"
+#include "system/kernel_events.h"
+#include "system/records.h"
 
-namespace noised {
+namespace noised::kernel {
 
 struct TracerOptions {
   std::vector<unsigned> cpus;      ///< to watch
   std::size_t possible_cpus = 0;   ///< one more than the highest possible CPU number
   std::uint64_t buffer_bytes = 0;  ///< of each ring; a power of two, at least NOISED_SEGMENT_BYTES
   Watching watching;               ///< what is to be seen there
+  bool reads_steal = false;        ///< at each tick, what the host of this virtual machine took
   bool verbose = false;            ///< let libbpf and the kernel's verifier speak on standard error
   std::optional<std::string> btf;  ///< BTF of the running kernel from a file: raw_tp programs are used then
+  std::vector<std::string> spoil;  ///< for tests: this kernel is to refuse the programs on these tracepoints
 };
 
-class Tracer final : public KernelEvents {
+class Tracer final : public system::KernelEvents {
  public:
-  /// Probes, loads and attaches. What the kernel lacks is skipped and told by unsupported(). Needs CAP_BPF and
-  /// CAP_PERFMON (or root).
+  /// Probes, loads and attaches. What the kernel lacks, or refuses to load, is skipped and told by unsupported(). Needs
+  /// CAP_BPF and CAP_PERFMON (or root).
   static Result<std::unique_ptr<Tracer>> load(const TracerOptions& options);
   ~Tracer() override;
 
@@ -42,13 +44,13 @@ class Tracer final : public KernelEvents {
   /// Of tasks for which loops are to step aside; open only where both are watched.
   [[nodiscard]] Arrivals& arrivals();
   /// The ring at place `index` is that of options.cpus[index].
-  std::size_t drain(std::size_t index, std::size_t limit, const RecordSink& sink) override;
-  [[nodiscard]] bool drain_origins(const OriginSink& sink) override;
+  std::size_t drain(std::size_t index, std::size_t limit, const system::RecordSink& sink) override;
+  [[nodiscard]] bool drain_origins(const system::OriginSink& sink) override;
   [[nodiscard]] double take_fullness() override;
-  [[nodiscard]] LostCounters lost(unsigned cpu) const override;
+  [[nodiscard]] system::LostCounters lost(unsigned cpu) const override;
   [[nodiscard]] std::uint64_t lost_origins() const override;
   [[nodiscard]] bool attached(std::string_view tracepoint) const override;
-  [[nodiscard]] std::uint64_t missed_runs() const override;
+  [[nodiscard]] system::MissedRuns missed_runs() const override;
   /// Fails where the kernel does not tell missed runs to this process: before 5.19, without CAP_BPF.
   [[nodiscard]] Status check_missed_runs() const;
   [[nodiscard]] std::vector<ProgramView> programs() const override;
@@ -63,4 +65,4 @@ class Tracer final : public KernelEvents {
   std::vector<std::string> unsupported_;
 };
 
-}  // namespace noised
+}  // namespace noised::kernel

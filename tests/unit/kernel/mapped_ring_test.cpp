@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reading end of a ring in mapped memory, against a writer that does as the BPF programs do.
-#include "trace/mapped_ring.h"
+#include "kernel/mapped_ring.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -10,6 +10,7 @@
 #include <vector>
 
 using namespace noised;
+using namespace noised::kernel;
 
 namespace {
 
@@ -100,6 +101,37 @@ TEST_CASE("a record that was begun holds up what came after it, until it is ther
   CHECK(ring.read().empty());
   Ring::complete(outer, sizeof(noised_run_record), 2);
   CHECK(ring.read() == std::vector<std::uint64_t>{2, 3});
+}
+
+TEST_CASE("a record that was begun and is never finished holds nothing up for ever", "[trace]") {
+  Ring ring(2);
+  const auto read = [&](std::uint64_t now_ns) {
+    std::vector<std::uint64_t> numbers = ring.read();
+    if (!ring.reader.waits()) return numbers;
+    ring.reader.give_up_late(now_ns, [&](const noised_record& record, const char*, const noised_run_record*) {
+      CHECK(record.kind == NOISED_KIND_NONE);
+      numbers.push_back(UINT64_MAX);
+    });
+    return numbers;
+  };
+  constexpr std::uint64_t kBegin = 5'000;
+  constexpr std::uint64_t kLate = kBegin + MappedRing::kPatienceNs;
+  noised_record* const slow = ring.claim(sizeof(noised_record));
+  CHECK(read(kBegin).empty());
+  CHECK(ring.reader.unfinished() == 1);
+  Ring::complete(slow, sizeof(noised_record), 1);
+  REQUIRE(ring.claim(sizeof(noised_task_record)) != nullptr);  // another one, in its turn
+  CHECK(read(kLate) == std::vector<std::uint64_t>{1});
+  REQUIRE(ring.put(sizeof(noised_record), 2));
+  CHECK(read(kLate + MappedRing::kPatienceNs - 1).empty());
+  CHECK(ring.reader.unfinished() == 3);
+  CHECK(read(kLate + MappedRing::kPatienceNs) == std::vector<std::uint64_t>{UINT64_MAX});
+  REQUIRE(ring.put(sizeof(noised_record), 3));
+  CHECK(read(kLate + MappedRing::kPatienceNs + 1) == std::vector<std::uint64_t>{3});
+  CHECK(ring.reader.unfinished() == 4);
+  CHECK(ring.state.ring_head == ring.state.ring_tail);
+  const std::vector<noised_record> zero(ring.memory.size());
+  CHECK(std::memcmp(ring.memory.data(), zero.data(), zero.size() * sizeof(noised_record)) == 0);
 }
 
 TEST_CASE("a ring is full while as much as interrupts may claim is left", "[trace]") {

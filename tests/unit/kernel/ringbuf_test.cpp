@@ -2,9 +2,10 @@
 // Kernels whose ring buffers may sleep where nothing may.
 #include <catch2/catch_test_macros.hpp>
 
-#include "trace/ringbuf_safety.h"
+#include "kernel/features.h"
 
 using namespace noised;
+using namespace noised::kernel;
 
 TEST_CASE("real-time kernels before the fix are refused, all others are not", "[trace]") {
   constexpr const char* kRealTime = "#1 SMP PREEMPT_RT Debian 6.1.1-1";
