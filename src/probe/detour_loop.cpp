@@ -3,10 +3,10 @@
 // else happens once a detour or once a batch (tests/bench/run prints it beside a bare loop and oslat).
 #include "probe/detour_loop.h"
 
-#include "base/tsc.h"
+#include "base/clocks.h"
 #include "probe/loop_parts.h"
 
-namespace noised {
+namespace noised::probe {
 namespace {
 
 // Where the series of samples is. A quantum ends where its grid says, not so long after the last: as in FTQ, one whose
@@ -105,4 +105,4 @@ LoopEnd run_detour_loop(DetourRing& ring, LoopProgress& progress, const std::ato
                                     : run<false, false>(ring, progress, stop, options);
 }
 
-}  // namespace noised
+}  // namespace noised::probe

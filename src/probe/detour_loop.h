@@ -7,7 +7,7 @@
 
 #include "probe/detour_ring.h"
 
-namespace noised {
+namespace noised::probe {
 
 /// What the loop tells of itself, published once a batch; relaxed stores to one cache line, which cost the loop
 /// nothing measurable (they drain from the store buffer while it goes on).
@@ -41,4 +41,4 @@ struct LoopOptions {
 LoopEnd run_detour_loop(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop,
                         const LoopOptions& options);
 
-}  // namespace noised
+}  // namespace noised::probe

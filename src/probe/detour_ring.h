@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace noised {
+namespace noised::probe {
 
 /// What a gap was: the loop's to know, all but the first are not observed.
 enum class GapKind : std::uint8_t {
@@ -77,4 +77,4 @@ class DetourRing {
   alignas(64) std::atomic<std::uint64_t> consumed_{0};
 };
 
-}  // namespace noised
+}  // namespace noised::probe

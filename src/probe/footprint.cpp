@@ -2,19 +2,21 @@
 // Sizes of caches from sysfs, and a walk that no prefetcher can shorten.
 #include "probe/footprint.h"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <new>
 #include <random>
+#include <string>
 #include <utility>
 
-#include "base/parse.h"
-#include "base/quote.h"
-#include "base/read_file.h"
+#include <fmt/format.h>
 
-namespace noised {
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
+
+namespace noised::probe {
 namespace {
 
 constexpr std::uint64_t kLine = sizeof(CacheLine);
@@ -109,4 +111,13 @@ void Footprint::link() {
   link_lines(lines);
 }
 
-}  // namespace noised
+Result<std::uint64_t> parse_grain(std::string_view text) {
+  auto time = parse_time(text);
+  if (!time) return time.error();
+  if (time.value() != 0 && (time.value() < kShortestGrainNs || time.value() > kLongestGrainNs)) {
+    return usage_error("grain " + in_quotes(text) + " is not between 1us and 1s", "write such as 1ms");
+  }
+  return time;
+}
+
+}  // namespace noised::probe

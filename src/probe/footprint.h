@@ -2,8 +2,6 @@
 // The memory that a phase of work walks through, a cache line each iteration.
 #pragma once
 
-#include <noised/result.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -12,7 +10,9 @@
 #include <string_view>
 #include <vector>
 
-namespace noised {
+#include "base/result.h"
+
+namespace noised::probe {
 
 /// What the user wants phases to touch: nothing, so many bytes, or what fits in a cache.
 struct FootprintChoice {
@@ -42,7 +42,7 @@ struct alignas(64) CacheLine {
 void link_lines(std::span<CacheLine> lines);
 
 /// The lines, in memory and, where the limit allows it, locked there; given back to the heap, which keeps them
-/// (service/low_noise.h).
+/// (noised/low_noise.h).
 class Footprint {
  public:
   Footprint() = default;
@@ -65,4 +65,13 @@ class Footprint {
   bool locked_ = true;
 };
 
-}  // namespace noised
+// How long phases of work may be, and what else the user says of them.
+
+/// Below it a phase is no longer than what the loop takes for noise; above it no recording is long enough.
+inline constexpr std::uint64_t kShortestGrainNs = 1'000;
+inline constexpr std::uint64_t kLongestGrainNs = 1'000'000'000;
+
+/// A time from 1 us to 1 s in nanoseconds, or 0: no phases; usage error otherwise.
+Result<std::uint64_t> parse_grain(std::string_view text);
+
+}  // namespace noised::probe

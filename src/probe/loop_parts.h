@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
-#include "base/tsc.h"
+#include "base/clocks.h"
 #include "probe/detour_loop.h"
 
-namespace noised {
+namespace noised::probe {
 namespace {
 
 // 2 ns: the C library reads the number that the kernel keeps in the thread's rseq area.
@@ -45,4 +45,4 @@ inline std::uint64_t begin(DetourRing& ring, LoopProgress& progress) {
 }
 
 }  // namespace
-}  // namespace noised
+}  // namespace noised::probe

@@ -9,7 +9,7 @@
 #include "probe/detour_loop.h"
 #include "probe/detour_ring.h"
 
-namespace noised {
+namespace noised::probe {
 
 class MeasuringLoop {
  public:
@@ -35,4 +35,4 @@ class MeasuringLoop {
   [[nodiscard]] virtual std::optional<std::uint64_t> smi_count() const = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::probe

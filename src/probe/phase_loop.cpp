@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "base/tsc.h"
+#include "base/clocks.h"
 #include "probe/loop_parts.h"
 
-namespace noised {
+namespace noised::probe {
 namespace {
 
 // Ends a phase. What storing takes belongs to the phase that follows, and is no noise unless something interrupted it.
@@ -98,4 +98,4 @@ LoopEnd run_phase_loop(DetourRing& ring, LoopProgress& progress, const std::atom
                                : run<true>(ring, progress, stop, options, work);
 }
 
-}  // namespace noised
+}  // namespace noised::probe

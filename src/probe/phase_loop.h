@@ -9,7 +9,7 @@
 #include "probe/detour_loop.h"
 #include "probe/footprint.h"
 
-namespace noised {
+namespace noised::probe {
 
 /// The work of a phase. It is the same each time; that it reads the clock and stores the phase before is a part of it.
 struct PhaseWork {
@@ -23,4 +23,4 @@ struct PhaseWork {
 LoopEnd run_phase_loop(DetourRing& ring, LoopProgress& progress, const std::atomic<bool>& stop,
                        const LoopOptions& options, const PhaseWork& work);
 
-}  // namespace noised
+}  // namespace noised::probe

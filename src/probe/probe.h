@@ -2,10 +2,8 @@
 // The measuring thread of one CPU.
 #pragma once
 
-#include <noised/abi.h>
-#include <noised/result.h>
-
 #include <pthread.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
@@ -13,14 +11,25 @@
 #include <optional>
 #include <random>
 
-#include "base/cpu_set.h"
+#include <noised/abi.h>
+
+#include "base/cpus.h"
+#include "base/result.h"
 #include "probe/detour_loop.h"
 #include "probe/footprint.h"
 #include "probe/measuring_loop.h"
 #include "probe/phase_fit.h"
-#include "probe/smi_counter.h"
+#include "system/smi_counter.h"
 
-namespace noised {
+namespace noised::probe {
+
+// How often the scheduler took the CPU from the loop, as the scheduler itself counts.
+
+/// Involuntary context switches of a thread of this process since it was created, from outside (/proc, a file read);
+/// nothing if it is gone.
+std::optional<std::uint64_t> involuntary_switches(pid_t thread);
+/// The same for the calling thread, by getrusage.
+std::uint64_t own_involuntary_switches();
 
 struct ProbeOptions {
   unsigned cpu = 0;
@@ -61,7 +70,7 @@ class Probe final : public MeasuringLoop {
  public:
   /// Creates the thread on its CPU; it waits there, blocked, until begin(). `state` tells the BPF programs when to
   /// record, and outlives the probe. `smi` is the CPU's: opening it may take privileges that are gone by now.
-  static Result<std::unique_ptr<Probe>> create(const ProbeOptions& options, noised_cpu& state, SmiCounter smi);
+  static Result<std::unique_ptr<Probe>> create(const ProbeOptions& options, noised_cpu& state, system::SmiCounter smi);
   /// Stops and joins.
   ~Probe() override;
 
@@ -102,7 +111,7 @@ class Probe final : public MeasuringLoop {
   [[nodiscard]] std::optional<std::uint64_t> smi_count() const override { return running_ ? std::nullopt : smi_count_; }
 
  private:
-  Probe(const ProbeOptions& options, noised_cpu& state, SmiCounter smi);
+  Probe(const ProbeOptions& options, noised_cpu& state, system::SmiCounter smi);
   static void* thread_main(void* self);
   void warm_up() const;
   [[nodiscard]] LoopOptions loop_options() const;
@@ -130,7 +139,7 @@ class Probe final : public MeasuringLoop {
   std::atomic<int> aside_{0};
   static_assert(sizeof(std::atomic<int>) == sizeof(int));
   std::atomic<std::uint64_t> aside_since_ns_{0};
-  SmiCounter smi_;
+  system::SmiCounter smi_;
   std::atomic<ChangeState> change_state_{ChangeState::none};
   ProbeChange change_;   // the creating thread's while it is not working
   Error change_error_;   // the thread's while it is
@@ -145,4 +154,4 @@ class Probe final : public MeasuringLoop {
   bool running_ = false;
 };
 
-}  // namespace noised
+}  // namespace noised::probe

@@ -14,6 +14,8 @@
 #include "probe/probe.h"
 
 using namespace noised;
+using namespace noised::probe;
+using namespace noised::system;
 
 namespace {
 

@@ -7,10 +7,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "base_temporary_directory.h"
 #include "probe/footprint.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
+using namespace noised::probe;
 
 TEST_CASE("the walk comes by every line once before it comes back", "[phases]") {
   for (const std::size_t count : {1U, 2U, 3U, 16U, 1000U, 4096U}) {

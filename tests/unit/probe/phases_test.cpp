@@ -11,12 +11,12 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "base/cpu_set.h"
-#include "probe/phase_calibration.h"
+#include "base/cpus.h"
 #include "probe/phase_fit.h"
 #include "probe/phase_loop.h"
 
 using namespace noised;
+using namespace noised::probe;
 
 TEST_CASE("the second decile is the mean from the 10th to the 20th of a hundred", "[phases]") {
   std::vector<std::uint64_t> ticks;

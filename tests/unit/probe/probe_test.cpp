@@ -8,11 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "base/cpu_set.h"
+#include "base/cpus.h"
 #include "probe/detour_loop.h"
 #include "probe/detour_ring.h"
 
 using namespace noised;
+using namespace noised::probe;
 
 TEST_CASE("the detour ring hands over in order and counts what it refuses", "[probe]") {
   DetourRing ring(8);

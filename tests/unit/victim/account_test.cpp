@@ -4,15 +4,16 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <sstream>
 
+#include "unit/victim/scene.h"
 #include "victim/detour_lines.h"
 #include "victim/measure.h"
 #include "victim/struck.h"
 #include "victim/tables.h"
 #include "victim/work_loop.h"
-#include "victim_scene.h"
 #include "views/views.h"
 
 using namespace noised;
+using namespace noised::system;
 using namespace noised::test;
 using Catch::Matchers::ContainsSubstring;
 using victim::Account;

@@ -2,7 +2,7 @@
 // What was lost against what was reported, on scenes made by hand.
 #include <catch2/catch_test_macros.hpp>
 
-#include "victim_scene.h"
+#include "unit/victim/scene.h"
 
 using namespace noised;
 using namespace noised::test;

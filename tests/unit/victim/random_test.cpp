@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "victim_scene.h"
+#include "unit/victim/scene.h"
 
 using namespace noised;
 using namespace noised::test;

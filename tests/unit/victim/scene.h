@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "selftest_scene.h"
+#include "unit/selftest/scene.h"
 #include "victim/compare.h"
 
 namespace noised::test {
