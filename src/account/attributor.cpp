@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep over the detour with a stack of open intervals: n log n for the sort, then linear.
-#include "attribution/ledger.h"
+// The last fault before a handling is its own, unless another task ran since.
+#include "account/attributor.h"
 
 #include <algorithm>
 #include <cassert>
 
-#include "attribution/faults.h"
+#include <noised/abi.h>
 
-namespace noised {
+namespace noised::account {
 namespace {
 
 void clip(Interval& interval, const Detour& detour) {
@@ -20,29 +20,26 @@ bool starts_before(const Interval& a, const Interval& b) {
   return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.source < b.source;
 }
 
-void book_remainder(Ledger& ledger, std::uint64_t ns) {
-  (ledger.detour.in_doubt ? ledger.unexplained_ns : ledger.outside_ns) += ns;
-}
+}  // namespace
 
-void settle(const OverheadBounds& bounds, Ledger& ledger) {
+void Attributor::settle(const OverheadBounds& bounds, DetourLedger& ledger) const {
   const std::uint64_t duration_ns = ledger.detour.end_ns - ledger.detour.start_ns;
+  std::uint64_t& rest_ns = ledger.gap_ns(ledger.detour.in_doubt ? Kind::unexplained : outside_);
   if (ledger.entries.empty()) {
-    book_remainder(ledger, duration_ns);
+    rest_ns = duration_ns;
     return;
   }
   for (const Gap& gap : ledger.gaps) {
     const std::uint64_t overhead_ns = std::min(gap.ns, bounds.bound(gap.place, gap.kind));
     ledger.overhead_ns += overhead_ns;
-    book_remainder(ledger, gap.ns - overhead_ns);
+    rest_ns += gap.ns - overhead_ns;
   }
   for (const LedgerEntry& entry : ledger.entries) ledger.explained_ns += entry.self_ns;
-  assert(ledger.explained_ns + ledger.overhead_ns + ledger.outside_ns + ledger.unexplained_ns == duration_ns);
+  assert(ledger.adds_up_to(duration_ns));
 }
 
-}  // namespace
-
 // Books the time up to `to_ns` to the open intervals, innermost first, and closes those that end by then.
-void Attributor::advance(std::uint64_t to_ns, Ledger& ledger) {
+void Attributor::advance(std::uint64_t to_ns, DetourLedger& ledger) {
   while (!open_.empty()) {
     const Open innermost = open_.back();
     const std::uint64_t until_ns = std::min(innermost.end_ns, to_ns);
@@ -59,16 +56,16 @@ void Attributor::advance(std::uint64_t to_ns, Ledger& ledger) {
   }
 }
 
-void Attributor::book_gap(GapPlace place, Kind kind, std::uint64_t end_ns, Ledger& ledger) {
+void Attributor::book_gap(GapPlace place, Kind kind, std::uint64_t end_ns, DetourLedger& ledger) {
   if (end_ns > cursor_ns_) ledger.gaps.push_back(Gap{place, kind, end_ns - cursor_ns_});
   cursor_ns_ = end_ns;
 }
 
 void Attributor::attribute(const Detour& detour, std::span<const Interval> intervals, const OverheadBounds& bounds,
-                           Ledger& ledger) {
+                           DetourLedger& ledger) {
   assert(detour.end_ns >= detour.start_ns);
   ledger.detour = detour;
-  ledger.explained_ns = ledger.overhead_ns = ledger.outside_ns = ledger.hypervisor_ns = ledger.unexplained_ns = 0;
+  ledger.set_parts({});
   ledger.entries.clear();
   ledger.gaps.clear();
   sorted_.assign(intervals.begin(), intervals.end());
@@ -96,4 +93,30 @@ void Attributor::attribute(const Detour& detour, std::span<const Interval> inter
   settle(bounds, ledger);
 }
 
-}  // namespace noised
+namespace {
+
+bool is_handling(const Interval& interval) {
+  return interval.kind == Kind::page_fault && (interval.flags & NOISED_FLAG_HANDLING) != 0;
+}
+
+}  // namespace
+
+void join_faults(std::vector<Interval>& intervals) {
+  if (std::none_of(intervals.begin(), intervals.end(), is_handling)) return;
+  Interval* fault = nullptr;  // whose handling has not begun yet
+  for (Interval& interval : intervals) {
+    if (interval.kind == Kind::task) fault = nullptr;
+    if (interval.kind != Kind::page_fault) continue;
+    if (!is_handling(interval)) {
+      fault = &interval;
+    } else if (fault != nullptr) {
+      fault->end_ns = interval.end_ns;
+      fault->flags |= interval.flags & NOISED_FLAG_SPLIT;
+      interval.kind = Kind::none;
+      fault = nullptr;
+    }
+  }
+  std::erase_if(intervals, [](const Interval& interval) { return interval.kind == Kind::none; });
+}
+
+}  // namespace noised::account

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger of a detour: whose each of its nanoseconds was. Pure: no clock, no I/O.
+// One page fault from its two records: the instant that says where it struck, and the interval of its handling.
 #pragma once
-
-#include <noised/types.h>
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "attribution/overhead_bounds.h"
+#include "account/overhead_bounds.h"
+#include "model/ledger.h"
+#include "model/types.h"
 
-namespace noised {
+namespace noised::account {
+
+// The ledger of a detour: whose each of its nanoseconds was. Pure: no clock, no I/O.
 
 /// One interval of a detour, with the time that was its own and not a nested one's.
 struct LedgerEntry {
@@ -24,15 +26,9 @@ struct LedgerEntry {
   std::uint32_t cause = 0;  ///< of the interval
 };
 
-/// explained_ns + overhead_ns + outside_ns + unexplained_ns == detour.end_ns - detour.start_ns, always; explained_ns is
-/// the sum of the entries' self_ns.
-struct Ledger {
+/// The five parts sum to detour.end_ns - detour.start_ns, always; explained_ns is the sum of the entries' self_ns.
+struct DetourLedger : Ledger {
   Detour detour;
-  std::uint64_t explained_ns = 0;
-  std::uint64_t overhead_ns = 0;     ///< entry, exit and cache refill around intervals
-  std::uint64_t outside_ns = 0;      ///< no kernel activity: the hypervisor's or the hardware's
-  std::uint64_t hypervisor_ns = 0;   ///< the part of it that is the hypervisor's, if somebody divided it
-  std::uint64_t unexplained_ns = 0;  ///< the same while events were lost or the clock was in doubt
   std::vector<LedgerEntry> entries;  ///< in order of start
   std::vector<Gap> gaps;             ///< time outside intervals, in order; empty if there is no interval
 };
@@ -43,17 +39,22 @@ struct Ledger {
 /// becomes an entry without time. `ledger` is overwritten; once its vectors have grown nothing is allocated.
 class Attributor {
  public:
+  /// `outside`: whose time without kernel activity is on this machine, the hypervisor's or the hardware's.
+  explicit Attributor(Kind outside = Kind::hypervisor) : outside_(outside) {}
+
   void attribute(const Detour& detour, std::span<const Interval> intervals, const OverheadBounds& bounds,
-                 Ledger& ledger);
+                 DetourLedger& ledger);
 
  private:
   struct Open {
     std::uint64_t end_ns;
     std::size_t entry;
   };
-  void advance(std::uint64_t to_ns, Ledger& ledger);
-  void book_gap(GapPlace place, Kind kind, std::uint64_t end_ns, Ledger& ledger);
+  void advance(std::uint64_t to_ns, DetourLedger& ledger);
+  void book_gap(GapPlace place, Kind kind, std::uint64_t end_ns, DetourLedger& ledger);
+  void settle(const OverheadBounds& bounds, DetourLedger& ledger) const;
 
+  Kind outside_;
   std::vector<Interval> sorted_;
   std::vector<Open> open_;         // the innermost last
   std::uint64_t cursor_ns_ = 0;    // everything before it is booked
@@ -61,4 +62,9 @@ class Attributor {
   Kind last_kind_ = Kind::none;
 };
 
-}  // namespace noised
+/// Gives each fault the time of its handling: the instant becomes an interval from the fault to the handling's end, and
+/// the record of the handling goes away. A handling without a fault just before it stays as it is: the kernel asked for
+/// a page on behalf of a task (get_user_pages). `intervals` are those of one detour, sorted by start.
+void join_faults(std::vector<Interval>& intervals);
+
+}  // namespace noised::account

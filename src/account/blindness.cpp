@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One window after the other.
-#include "pipeline/blindness.h"
+#include "account/blindness.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace noised {
+namespace noised::account {
 namespace {
 
 std::uint64_t since(std::uint64_t from, std::uint64_t to) { return to - std::min(from, to); }
@@ -36,4 +36,4 @@ void BlindnessCheck::judge(std::uint64_t progress_ns, std::uint64_t gap_end_ns, 
   from_ = to;
 }
 
-}  // namespace noised
+}  // namespace noised::account

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace noised {
+namespace noised::account {
 
 /// What came of one CPU until a drain; all of them only rise.
 struct Sighted {
@@ -50,4 +50,4 @@ class BlindnessCheck {
   std::uint64_t judged_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::account

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each queue is in order of time, and so are the intervals of one kind: both are walked once.
-#include "attribution/causes.h"
+#include "account/causes.h"
 
 #include <algorithm>
+#include <utility>
 
-namespace noised {
+namespace noised::account {
 namespace {
 
 // The kind of origin that sends this vector; NOISED_ORIGIN_COUNT: it comes from no other CPU.
@@ -27,18 +28,36 @@ CauseMatcher::CauseMatcher() : causes_(kCauses), tasks_(kTasks) {
   for (unsigned kind = 0; kind < NOISED_ORIGIN_COUNT; ++kind) queues_.emplace_back(kWaiting);
 }
 
-CauseMatcher::Queue& CauseMatcher::queue_of(unsigned origin_kind) {
-  return queues_[origin_kind < NOISED_ORIGIN_RESCHEDULE ? 0 : origin_kind];
-}
-
 void CauseMatcher::add(const noised_origin& origin) {
   if (origin.kind >= NOISED_ORIGIN_COUNT || origin.time_ns <= forgotten_ns_) return;
   Queue& queue = queue_of(origin.kind);
-  if (queue.full()) forget(origin.time_ns - 1);
+  if (queue.full()) make_room(origin.kind);
+  if (origin.time_ns <= dropped_until_ns_[place_of(origin.kind)]) return;
   // Causing CPUs read their clocks before they take their turn in the ring: neighbours may be swapped.
   auto at = queue.end();
   while (at != queue.begin() && std::prev(at)->time_ns > origin.time_ns) --at;
   queue.insert(at, origin);
+}
+
+// A call has its number, so the oldest one may go alone. Of tasks and interrupts, what is left would explain what it is
+// not of.
+void CauseMatcher::make_room(unsigned origin_kind) {
+  Queue& queue = queue_of(origin_kind);
+  if (origin_kind == NOISED_ORIGIN_QUEUE) {
+    ++dropped_.functions;
+    queue.pop_front();
+    return;
+  }
+  const bool of_tasks = place_of(origin_kind) == 0;
+  (of_tasks ? dropped_.tasks : dropped_.interrupts) += queue.size();
+  dropped_until_ns_[place_of(origin_kind)] = std::prev(queue.end())->time_ns;
+  queue.clear();
+  if (of_tasks) {
+    forget_tasks();
+  } else {
+    has_spare_[origin_kind] = false;
+    first_dropped_[origin_kind] = true;
+  }
 }
 
 // Once in 2^32 times, none may be taken for one of the last round.
@@ -134,6 +153,7 @@ CauseId CauseMatcher::cause_of(const Interval& interval) {
 CauseId CauseMatcher::of_task(const Interval& interval) {
   apply_until(interval.start_ns);
   if (interval.id == 0) return 0;  // the idle task runs when nobody else wants to
+  if (interval.start_ns <= dropped_until_ns_[0]) return 0;
   Task& runs = task(static_cast<std::uint32_t>(interval.id));
   CauseId id = 0;
   if (runs.ran && runs.preempted) {
@@ -157,6 +177,8 @@ CauseId CauseMatcher::of_task(const Interval& interval) {
 CauseId CauseMatcher::of_vector(const Interval& interval) {
   const unsigned kind = sent_as(interval.id);
   if (kind == NOISED_ORIGIN_COUNT) return 0;
+  if (kind != NOISED_ORIGIN_RESCHEDULE) drop_answered(interval.start_ns);
+  if (interval.start_ns <= dropped_until_ns_[kind]) return 0;
   Queue& queue = queue_of(kind);
   Cause cause;
   noised_origin last{};
@@ -173,23 +195,33 @@ CauseId CauseMatcher::of_vector(const Interval& interval) {
   }
   has_spare_[kind] = cause.sends > 1;
   spare_[kind] = last;
-  cause.known = cause.sends != 0;
+  cause.known = cause.sends != 0 && !std::exchange(first_dropped_[kind], false);
   return cause.known ? remember(cause) : 0;
 }
 
+// One run answers one call, but wakeups: one run wakes all that were queued, and has the first one's number. So those
+// that are older than one of the same number ran unseen, or with another.
 CauseId CauseMatcher::of_function(const Interval& interval) {
-  Queue& queue = queue_of(NOISED_ORIGIN_QUEUE);
-  const auto found = std::find_if(queue.begin(), queue.end(), [&](const noised_origin& origin) {
-    return origin.subject == interval.id && origin.time_ns <= interval.start_ns &&
-           origin.time_ns + kPatienceNs >= interval.start_ns;
-  });
-  if (found == queue.end()) return 0;
+  if (interval.call == 0) return 0;  // no other CPU queued it
   Cause cause;
-  cause.known = true;
+  Queue& queue = queue_of(NOISED_ORIGIN_QUEUE);
+  for (auto at = queue.begin(); at != queue.end() && at->time_ns <= interval.start_ns;) {
+    if (at->task != interval.call || at->subject != interval.id) {
+      ++at;
+      continue;
+    }
+    cause.known = at->time_ns + kPatienceNs >= interval.start_ns;
+    cause.origin = *at;
+    at = queue.erase(at);
+  }
   cause.sends = 1;
-  cause.origin = *found;
-  queue.erase(found);
-  return remember(cause);
+  return cause.known ? remember(cause) : 0;
 }
 
-}  // namespace noised
+// The interrupt takes the whole queue, and what it ran is known when it ends.
+void CauseMatcher::drop_answered(std::uint64_t interrupt_ns) {
+  Queue& queue = queue_of(NOISED_ORIGIN_QUEUE);
+  while (!queue.empty() && queue.front().time_ns + kQueueingNs < interrupt_ns) queue.pop_front();
+}
+
+}  // namespace noised::account

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <noised/abi.h>
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <array>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "base/bounded_queue.h"
 
-namespace noised {
+namespace noised::account {
 
 /// Number of a cause; 0: none is known.
 using CauseId = std::uint32_t;
@@ -26,6 +26,19 @@ struct Cause {
   noised_origin mover{};
 };
 
+/// Origins that were given up because too many waited, by what they tell.
+struct DroppedOrigins {
+  std::uint64_t tasks = 0;       ///< who woke or moved one
+  std::uint64_t interrupts = 0;  ///< who sent one
+  std::uint64_t functions = 0;   ///< who queued one
+  DroppedOrigins& operator+=(const DroppedOrigins& other) {
+    tasks += other.tasks;
+    interrupts += other.interrupts;
+    functions += other.functions;
+    return *this;
+  }
+};
+
 /// Matches the origins that touch one CPU with its intervals. Memory is bounded; what does not fit is not known.
 class CauseMatcher {
  public:
@@ -34,13 +47,16 @@ class CauseMatcher {
   static constexpr std::size_t kWaiting = 4096;  ///< origins that wait for their interval, in each queue
   /// An interrupt that did not come for so long had another way: a polling idle task reads its queue without one.
   static constexpr std::uint64_t kPatienceNs = 1'000'000'000;
+  /// So long may a function have been told and not be in the queue yet: our own program takes 2,000 ns in between.
+  static constexpr std::uint64_t kQueueingNs = 10'000;
 
   CauseMatcher();
   CauseMatcher(const CauseMatcher&) = delete;
   /// All of its memory is there from the start, so one may become like another; no container can copy it by itself.
   CauseMatcher& operator=(const CauseMatcher&) = default;
 
-  /// Adds an origin whose targets include this CPU. Those of one causing CPU come in order of time.
+  /// Adds an origin whose targets include this CPU. Those of one causing CPU come in order of time. Where too many of
+  /// its kind wait, no interval that they may be of is given a cause; other kinds are.
   void add(const noised_origin& origin);
   /// The cause of the interval that ended next; every origin older than it was added.
   CauseId cause_of(const Interval& interval);
@@ -55,6 +71,8 @@ class CauseMatcher {
   /// This CPU was not observed until `ns`, but everything since was: what was sent, or woke a task, until then may have
   /// been answered unseen. To be called before the first interval that ended later is given to cause_of().
   void unobserved_until(std::uint64_t ns);
+  /// Since the start.
+  [[nodiscard]] const DroppedOrigins& dropped() const { return dropped_; }
 
  private:
   struct Task {
@@ -71,7 +89,9 @@ class CauseMatcher {
   };
   using Queue = BoundedQueue<noised_origin>;
 
-  Queue& queue_of(unsigned origin_kind);
+  static unsigned place_of(unsigned origin_kind) { return origin_kind < NOISED_ORIGIN_RESCHEDULE ? 0 : origin_kind; }
+  Queue& queue_of(unsigned origin_kind) { return queues_[place_of(origin_kind)]; }
+  void make_room(unsigned origin_kind);
   Task& task(std::uint32_t pid);
   [[nodiscard]] Task fresh(std::uint32_t pid) const;
   void forget_tasks();
@@ -80,6 +100,7 @@ class CauseMatcher {
   CauseId of_task(const Interval& interval);
   CauseId of_vector(const Interval& interval);
   CauseId of_function(const Interval& interval);
+  void drop_answered(std::uint64_t interrupt_ns);
   CauseId remember(const Cause& cause);
 
   std::uint64_t forgotten_ns_ = 0;
@@ -88,8 +109,11 @@ class CauseMatcher {
   std::vector<Task> tasks_;
   std::uint32_t generation_ = 1;  // forgetting is one addition: where tasks are watched, it comes with every idling
   std::vector<Queue> queues_;     // by kind of origin; those of tasks are all in the first
+  std::array<std::uint64_t, NOISED_ORIGIN_COUNT> dropped_until_ns_{};  // by queue, too: nothing older is known
+  std::array<bool, NOISED_ORIGIN_COUNT> first_dropped_{};  // the next interrupt answers sends that were given up
+  DroppedOrigins dropped_;
   std::array<noised_origin, NOISED_ORIGIN_COUNT> spare_{};  // the last of several sends that one interrupt answered
   std::array<bool, NOISED_ORIGIN_COUNT> has_spare_{};
 };
 
-}  // namespace noised
+}  // namespace noised::account

@@ -1,18 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between ledgers, their copies in a fixed space, and what readers see.
-#include <fmt/format.h>
-#include <noised/abi.h>
+// Keeping and handing out recent detours.
+#include "account/detour_feed.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "pipeline/detour_feed.h"
+#include <fmt/format.h>
+#include <noised/abi.h>
 
-namespace noised {
+namespace noised::account {
+
+DetourFeed::DetourFeed(std::size_t a_drain) : staged_(a_drain), kept_(2 * a_drain), position_of_(2 * a_drain, 0) {}
+
+FeedDetour& DetourFeed::stage() {
+  FeedDetour& slot = staged_[staged_next_];
+  staged_next_ = (staged_next_ + 1) % staged_.size();
+  ++staged_count_;
+  return slot;
+}
+
+void DetourFeed::commit() {
+  if (staged_count_ == 0) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  const std::uint64_t held = std::min<std::uint64_t>(staged_count_, staged_.size());
+  end_ += staged_count_ - held;  // positions of the detours that staging had no room for stay empty
+  for (std::uint64_t i = held; i != 0; --i, ++end_) {
+    kept_[end_ % kept_.size()] = staged_[(staged_next_ + staged_.size() - i) % staged_.size()];
+    position_of_[end_ % kept_.size()] = end_ + 1;
+  }
+  staged_count_ = 0;
+}
+
+DetourFeed::Batch DetourFeed::read(std::uint64_t from, std::size_t limit) {
+  const std::lock_guard lock(mutex_);
+  Batch batch;
+  const std::uint64_t oldest = end_ > kept_.size() ? end_ - kept_.size() : 0;
+  if (from < oldest) {
+    batch.lost = from == 0 ? 0 : oldest - from;
+    from = oldest;
+  }
+  for (; from < end_ && batch.detours.size() < limit; ++from) {
+    if (position_of_[from % kept_.size()] == from + 1) {
+      batch.detours.push_back(kept_[from % kept_.size()]);
+    } else {
+      ++batch.lost;
+    }
+  }
+  batch.next = from;
+  return batch;
+}
+
+std::uint64_t DetourFeed::end() {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
 namespace {
 
-// Room for the gap entries, and for one "other" of each kind that intervals can have.
-constexpr std::size_t kGapEntries = 3;
+// Room for the gap entries (overhead has none), and for one "other" of each kind that intervals can have.
+constexpr std::size_t kGapEntries = kGapKinds.size() - 1;
 constexpr std::size_t kOthers = static_cast<std::size_t>(Kind::hypervisor);
 constexpr std::size_t kNamed = FeedDetour::kEntries - kGapEntries - kOthers;
 constexpr std::size_t kLongestDetail = 255;
@@ -41,10 +88,6 @@ void add_to(FeedDetour& detour, SourceId source, std::size_t room, const LedgerE
   found->flags |= entry.flags;
   found->intervals += 1;
   found->self_ns += entry.self_ns;
-}
-
-void add_gap(FeedDetour& detour, SourceId source, std::uint64_t ns) {
-  if (ns != 0) detour.entries[detour.size++] = {.source = source, .self_ns = ns};
 }
 
 void show_details(const FeedDetour& detour, const FeedDetour::Entry& entry, DetourEntryView& shown) {
@@ -112,7 +155,7 @@ bool FeedDetour::add_details(std::string_view packed) {
   return true;
 }
 
-void to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& sources, const DescribeEntry& describe,
+void to_feed(unsigned cpu, const DetourLedger& ledger, const SourceTable& sources, const DescribeEntry& describe,
              FeedDetour& detour) {
   detour.size = 0;
   detour.text_size = 0;
@@ -132,9 +175,9 @@ void to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& sources, con
   } else {
     for (const LedgerEntry& entry : ledger.entries) add_to(detour, entry.source, kNamed, entry, sources);
   }
-  add_gap(detour, sources.gap(Kind::hypervisor), ledger.hypervisor_ns);
-  add_gap(detour, sources.gap(Kind::hardware), ledger.outside_ns - ledger.hypervisor_ns);
-  add_gap(detour, sources.gap(Kind::unexplained), ledger.unexplained_ns);
+  ledger.for_each_gap([&](Kind kind, std::uint64_t ns) {
+    if (kind != Kind::overhead) detour.entries[detour.size++] = {.source = sources.gap(kind), .self_ns = ns};
+  });
 }
 
 DetourView to_view(const FeedDetour& detour, const SourceTable& sources) {
@@ -162,4 +205,4 @@ DetourView to_view(const FeedDetour& detour, const SourceTable& sources) {
   return view;
 }
 
-}  // namespace noised
+}  // namespace noised::account

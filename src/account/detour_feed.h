@@ -2,9 +2,6 @@
 // The most recent detours, for readers that follow them.
 #pragma once
 
-#include <noised/types.h>
-#include <noised/views.h>
-
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -12,11 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "attribution/ledger.h"
-#include "trace/sources.h"
-#include "watch/task_run.h"
+#include "account/attributor.h"
+#include "account/task_run.h"
+#include "model/sources.h"
+#include "model/types.h"
+#include "model/views.h"
 
-namespace noised {
+namespace noised::account {
 
 /// What can be told of an entry besides its source and time; the names are those of `detail` in JSON. The numbers are
 /// in recordings: new ones go to the end.
@@ -88,11 +87,11 @@ struct FeedDetour {
 static_assert(sizeof(FeedDetour) <= 1712, "3,072 of them, 5.2 MB, are held");
 
 /// Tells the details of an entry of the ledger by calling add_detail().
-using DescribeEntry = std::function<void(const Ledger& ledger, std::size_t index, FeedDetour& detour)>;
+using DescribeEntry = std::function<void(const DetourLedger& ledger, std::size_t index, FeedDetour& detour)>;
 
 /// Copies a ledger to `detour`, whatever that was; time outside intervals becomes entries of kind hypervisor, hardware
 /// or unexplained. Where entries are summed they have no details.
-void to_feed(unsigned cpu, const Ledger& ledger, const SourceTable& sources, const DescribeEntry& describe,
+void to_feed(unsigned cpu, const DetourLedger& ledger, const SourceTable& sources, const DescribeEntry& describe,
              FeedDetour& detour);
 
 /// The detour with its names.
@@ -136,4 +135,4 @@ class DetourFeed {
   std::uint64_t end_ = 0;                   // positions run over lost detours too
 };
 
-}  // namespace noised
+}  // namespace noised::account

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gaps and losses are put together; what a host stole on the way in or out is far above the others, and left out.
-#include "watch/entry_costs.h"
+#include "account/entry_costs.h"
 
 #include <noised/abi.h>
 
 #include <algorithm>
 #include <numeric>
 
-namespace noised {
+namespace noised::account {
 namespace {
 
 bool is_timer(const Interval& interval) {
   return interval.kind == Kind::vector && interval.id == NOISED_VECTOR_LOCAL_TIMER;
 }
 
-// As for the bounds of overhead (attribution/overhead_bounds.h): the lower half is the machine's own.
+// As for the bounds of overhead (account/overhead_bounds.h): the lower half is the machine's own.
 std::uint64_t bound_of(const std::vector<std::uint64_t>& sorted) {
   constexpr std::uint64_t kSpreads = 8;
   const std::uint64_t median = sorted[sorted.size() / 2];
@@ -89,4 +89,4 @@ EntryCosts EntryLearner::learn(std::span<const Detour> gaps) const {
       {least_ns(samples.before), least_ns(samples.after)}, learned(samples.in).mean_ns, learned(samples.out).bound_ns};
 }
 
-}  // namespace noised
+}  // namespace noised::account

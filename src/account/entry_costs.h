@@ -3,15 +3,15 @@
 // event, and from the last event to its next instruction. Pure: no clock, no I/O.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "watch/task_run.h"
+#include "account/task_run.h"
 
-namespace noised {
+namespace noised::account {
 
 /// Of an entry: before its first event, and after its last; at least. What it takes changes with what else a machine
 /// does: on a virtual one, the mean before a timer's was 9.2 to 29 us in 11 measurements of a minute, the least 6.5 to
@@ -55,4 +55,4 @@ class EntryLearner {
   std::vector<Lost> losses_;
 };
 
-}  // namespace noised
+}  // namespace noised::account

@@ -2,16 +2,16 @@
 // From ledgers to statistics. Pure: no clock, no I/O.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstdint>
 #include <vector>
 
-#include "attribution/ledger.h"
-#include "statistics/tables.h"
-#include "trace/sources.h"
+#include "account/attributor.h"
+#include "model/sources.h"
+#include "model/tables.h"
 
-namespace noised {
+namespace noised::account {
 
 class LedgerCounter {
  public:
@@ -19,7 +19,9 @@ class LedgerCounter {
   explicit LedgerCounter(const SourceTable& sources);
 
   /// Counts a ledger: its sums, the self times of its sources, and their combination.
-  void count(const Ledger& ledger);
+  void count(const DetourLedger& ledger);
+  /// So much of a self time, or of a gap of this kind, was the host's; as CpuStatistics::add_stolen().
+  void count_stolen(SourceId source, Kind kind, std::uint64_t stolen_ns, bool again);
   [[nodiscard]] const CpuStatistics& statistics() const { return statistics_; }
 
  private:
@@ -33,4 +35,4 @@ class LedgerCounter {
   std::uint64_t detour_number_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::account

@@ -1,40 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// One watched CPU from its two streams to its statistics: match, attribute, count. Pure: no clock, no I/O.
+// The CPU of a loop, from its two streams to its statistics: match, attribute, count. Pure: no clock, no I/O.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstdint>
 
-#include "attribution/ledger.h"
-#include "attribution/matcher.h"
-#include "attribution/overhead_bounds.h"
-#include "attribution/steal.h"
-#include "pipeline/ledger_counter.h"
-#include "statistics/tables.h"
-#include "trace/sources.h"
+#include "account/attributor.h"
+#include "account/ledger_counter.h"
+#include "account/matcher.h"
+#include "account/overhead_bounds.h"
+#include "account/steal_marks.h"
+#include "model/ledger.h"
+#include "model/sources.h"
+#include "model/tables.h"
 
-namespace noised {
+namespace noised::account {
 
 struct WatchOptions {
   unsigned cpu = 0;
   std::uint64_t threshold_ns = 0;
   Kind outside = Kind::hypervisor;         ///< what a gap without kernel activity is here: hypervisor or hardware
-  std::uint64_t steal_step_ns = 0;         ///< if not 0, the hypervisor's only as far as steal time covers it
   std::size_t held_intervals = 1U << 18U;  ///< of the detour that is still going on: 10 MiB, used only if it is long
 };
 
-/// How the time of a detour outside its intervals was divided.
-struct Division {
-  std::uint64_t overhead_ns = 0;
-  std::uint64_t hypervisor_ns = 0;
-  std::uint64_t hardware_ns = 0;
-  std::uint64_t unexplained_ns = 0;
-};
-
-class WatchedCpu {
+class LoopCpu {
  public:
-  WatchedCpu(const WatchOptions& options, const SourceTable& sources);
+  LoopCpu(const WatchOptions& options, const SourceTable& sources);
 
   /// Every detour that began by `progress_ns` was added.
   void settle(std::uint64_t progress_ns, std::uint64_t tolerance_ns) { matcher_.settle(progress_ns, tolerance_ns); }
@@ -43,19 +35,22 @@ class WatchedCpu {
   /// Adds the interval that ended next; false if it had to be dropped (the caller counts it).
   bool add(const Interval& interval) { return matcher_.add(interval); }
   /// Attributes and counts the next detour, all of whose intervals were added. The result is valid until the next call.
-  const Ledger& add(const Detour& detour, std::uint64_t tolerance_ns);
-  /// The same for a detour of a recording, which says how it was divided: bounds and steal time are not asked. Null,
-  /// and nothing is counted, if that does not add up with the intervals that were added.
-  const Ledger* add_recorded(const Detour& detour, std::uint64_t tolerance_ns, const Division& division);
+  const DetourLedger& add(const Detour& detour, std::uint64_t tolerance_ns);
+  /// The same for a detour of a recording, which says how it was divided: bounds are not asked, and
+  /// explained_ns is what the intervals say. Null, and nothing is counted, if the parts then do not add up.
+  const DetourLedger* add_recorded(const Detour& detour, std::uint64_t tolerance_ns, Ledger parts);
   /// What was added and is still waiting for its detour is forgotten: a recording was interrupted.
-  void forget_waiting() { matcher_.skip(UINT64_MAX); }
+  void forget_waiting() {
+    matcher_.skip(UINT64_MAX);
+    steal_marks_.forget();
+  }
   /// The loop was not on its CPU, or stopped, for this time: nothing is counted, and what the kernel did in it is not
   /// looked at. Asserts nothing of the detours around it.
   void skip(const Detour& blind);
   /// The loop rested, as it was told to: the same.
   void rest(const Detour& rested);
-  /// The steal clock of this CPU moved on by so much since the last call.
-  void add_steal(std::uint64_t stolen_ns) { steal_.add(stolen_ns); }
+  /// Some of this time was stolen; before the first detour that begins after it.
+  void add(const StealWindow& window) { steal_marks_.add(window); }
   /// After the last detour; the loop observed until this time.
   void finish(std::uint64_t last_ns) { matcher_.finish(last_ns); }
 
@@ -64,23 +59,22 @@ class WatchedCpu {
   /// What else is lost on this CPU may be counted there as well.
   [[nodiscard]] LedgerCounter& counter() { return counter_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
-  [[nodiscard]] const StealAccount& steal() const { return steal_; }
   /// Time skipped, in ns, as the next.
   [[nodiscard]] std::uint64_t blind_ns() const { return blind_ns_; }
   [[nodiscard]] std::uint64_t rested_ns() const { return rested_ns_; }
 
  private:
-  void divide_outside();
+  void count();
 
   WatchOptions options_;
   Matcher matcher_;
   OverheadBounds bounds_;
-  StealAccount steal_;
   Attributor attributor_;
-  Ledger ledger_;
+  DetourLedger ledger_;
+  StealMarks steal_marks_;
   LedgerCounter counter_;
   std::uint64_t blind_ns_ = 0;
   std::uint64_t rested_ns_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::account

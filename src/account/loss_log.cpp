@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of one loss that have the same source are one part.
-#include "pipeline/loss_log.h"
+#include "account/loss_log.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::account {
 
 void LossLog::add_part(std::size_t first, SourceId source, std::uint64_t ns) {
   if (ns == 0) return;
@@ -26,18 +26,14 @@ void LossLog::ran(std::uint32_t pid) {
   ran_.push_back(pid);
 }
 
-void LossLog::add(const Loss& loss, const Ledger& ledger, const SourceTable& sources) {
-  constexpr std::size_t kGaps = 4;
-  if (entries_.size() >= kLosses || parts_.size() + ledger.entries.size() + kGaps > kParts) {
+void LossLog::add(const Loss& loss, const DetourLedger& ledger, const SourceTable& sources) {
+  if (entries_.size() >= kLosses || parts_.size() + ledger.entries.size() + kGapKinds.size() > kParts) {
     ++dropped_;
     return;
   }
   const std::size_t first = parts_.size();
   for (const LedgerEntry& entry : ledger.entries) add_part(first, entry.source, entry.self_ns);
-  add_part(first, sources.gap(Kind::overhead), ledger.overhead_ns);
-  add_part(first, sources.gap(Kind::hypervisor), ledger.hypervisor_ns);
-  add_part(first, sources.gap(Kind::hardware), ledger.outside_ns - ledger.hypervisor_ns);
-  add_part(first, sources.gap(Kind::unexplained), ledger.unexplained_ns);
+  ledger.for_each_gap([&](Kind kind, std::uint64_t ns) { add_part(first, sources.gap(kind), ns); });
   entries_.push_back({.pid = loss.pid,
                       .incomplete = ledger.detour.in_doubt,
                       .start_ns = loss.detour.start_ns,
@@ -73,4 +69,4 @@ void LossLog::clear() {
   dropped_ = 0;
 }
 
-}  // namespace noised
+}  // namespace noised::account

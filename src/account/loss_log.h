@@ -2,7 +2,7 @@
 // Each loss of watched tasks, for somebody who joins them with what the tasks did meanwhile. Pure: no clock, no I/O.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "attribution/ledger.h"
-#include "trace/sources.h"
-#include "watch/task_run.h"
+#include "account/attributor.h"
+#include "account/task_run.h"
+#include "model/sources.h"
 
-namespace noised {
+namespace noised::account {
 
 /// Losses with the time of each source, in bounded memory: those that have no room are counted.
 class LossLog {
@@ -38,7 +38,7 @@ class LossLog {
   /// A task of the group had a CPU.
   void ran(std::uint32_t pid);
   /// Adds a loss that was divided.
-  void add(const Loss& loss, const Ledger& ledger, const SourceTable& sources);
+  void add(const Loss& loss, const DetourLedger& ledger, const SourceTable& sources);
   /// Adds what another one holds, which is empty then.
   void take(LossLog& other);
 
@@ -68,4 +68,4 @@ struct LossBatch {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> running;
 };
 
-}  // namespace noised
+}  // namespace noised::account

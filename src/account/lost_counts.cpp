@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counting what was lost and placing it in time.
-#include "pipeline/losses.h"
+#include "account/lost_counts.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::account {
 namespace {
 
 bool any_within(const std::vector<std::uint64_t>& times, const Detour& detour) {
@@ -19,7 +19,7 @@ void add_loss(std::optional<unsigned> cpu, const char* reason, std::uint64_t cou
 }
 
 void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost) {
-  const LostCounters& kernel = counts.kernel;
+  const system::LostCounters& kernel = counts.kernel;
   lost.events += kernel.full + kernel.nmi + kernel.depth + counts.bad + counts.refused + counts.blind;
   lost.detours += counts.detours + counts.impossible;
   lost.unpaired += kernel.unpaired + kernel.unseen;
@@ -27,6 +27,7 @@ void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost) {
   add_loss(cpu, "ring_busy_in_nmi", kernel.nmi, lost);
   add_loss(cpu, "stack_full", kernel.depth, lost);
   add_loss(cpu, "bad_record", counts.bad, lost);
+  add_loss(cpu, "unfinished_record", kernel.unfinished, lost);
   add_loss(cpu, "pipeline_full", counts.refused, lost);
   add_loss(cpu, "detour_ring_full", counts.detours, lost);
   add_loss(cpu, "clock_backward", counts.impossible, lost);
@@ -46,6 +47,8 @@ void DoubtfulTimes::look(bool lost, std::uint64_t began_ns, std::uint64_t ended_
   looked_ns_ = began_ns;
 }
 
+void DoubtfulTimes::reach_back(std::uint64_t since_ns) { from_ns_ = std::min(from_ns_, since_ns); }
+
 bool DoubtfulTimes::touch(const Detour& detour) const {
   return (detour.end_ns >= from_ns_ && detour.start_ns <= until_ns_) || any_within(unseen_ns_, detour);
 }
@@ -56,4 +59,4 @@ bool DoubtfulTimes::take_stopped(const Detour& detour) {
   return stopped;
 }
 
-}  // namespace noised
+}  // namespace noised::account

@@ -2,20 +2,27 @@
 // What one watched CPU lost, by reason, and which of its detours that touches.
 #pragma once
 
-#include <noised/report.h>
-#include <noised/types.h>
+#include "model/report.h"
+#include "model/types.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "trace/kernel_events.h"
+#include "system/kernel_events.h"
 
-namespace noised {
+namespace noised::account {
+
+/// More than a ring of any size holds: a drain ends even if the kernel produces faster than we read.
+inline constexpr std::size_t kDrainLimit = std::size_t{1} << 20U;
+/// The kernel's programs read a clock that, while it is being adjusted, may be a hair ahead of ours: a record that ends
+/// later than that after now is bad.
+inline constexpr std::uint64_t kAheadNs = 1'000'000;
 
 /// Everything that was not told of one CPU, or in all (missed runs, origins), since the start.
 struct LossCounts {
-  LostCounters kernel;           ///< by the BPF programs
+  system::LostCounters kernel;   ///< by the BPF programs
   std::uint64_t detours = 0;     ///< the loop's ring was full
   std::uint64_t samples = 0;     ///< likewise: of its work, so that its series has holes
   std::uint64_t bad = 0;         ///< records that cannot be true
@@ -28,11 +35,11 @@ struct LossCounts {
 
 /// The reasons of add_losses(), and those that concern no CPU or all of them.
 inline constexpr std::array kCpuLossReasons = {
-    "ring_full",        "ring_busy_in_nmi", "stack_full", "bad_record",    "pipeline_full",
-    "detour_ring_full", "clock_backward",   "unpaired",   "unseen_switch", "loop_stopped",
-    "loop_moved",       "sample_ring_full", kBlind};
-inline constexpr std::array kMachineLossReasons = {"missed_run", "origin_ring_full", "bad_record", "clock_step",
-                                                   "task_table_full"};
+    "ring_full",     "ring_busy_in_nmi", "stack_full",       "bad_record", "unfinished_record",
+    "pipeline_full", "detour_ring_full", "clock_backward",   "unpaired",   "unseen_switch",
+    "loop_stopped",  "loop_moved",       "sample_ring_full", kBlind};
+inline constexpr std::array kMachineLossReasons = {"missed_run",      "origin_ring_full", "bad_record", "clock_step",
+                                                   "task_table_full", "wakeups_full",     "sends_full", "calls_full"};
 
 /// Adds the counts of a CPU to the report's.
 void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost);
@@ -47,6 +54,8 @@ class DoubtfulTimes {
   /// The counters were looked at again, beginning at `began_ns`: what was lost since the last look was lost in between,
   /// and every detour that touches that time is in doubt, those of the next drain too that began before it.
   void look(bool lost, std::uint64_t began_ns, std::uint64_t ended_ns);
+  /// What the last look found lost was lost since then.
+  void reach_back(std::uint64_t since_ns);
   /// Marks of this drain: tasks were switched in at these times and never seen to leave.
   std::vector<std::uint64_t>& unseen_ns() { return unseen_ns_; }
   /// Marks since the last detour: the loop gave the CPU away at these times. Its detour may come a drain later.
@@ -64,4 +73,4 @@ class DoubtfulTimes {
   std::vector<std::uint64_t> stopped_ns_;
 };
 
-}  // namespace noised
+}  // namespace noised::account

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matching by time; both streams are in order, so each interval is looked at once.
-#include "attribution/matcher.h"
+#include "account/matcher.h"
 
-namespace noised {
+namespace noised::account {
 
 Matcher::Matcher(std::uint64_t threshold_ns, std::size_t capacity) : threshold_ns_(threshold_ns), capacity_(capacity) {}
 
@@ -90,4 +90,4 @@ void Matcher::finish(std::uint64_t last_ns) {
   drop_taken();
 }
 
-}  // namespace noised
+}  // namespace noised::account

@@ -2,7 +2,7 @@
 // Which intervals belong to which detour of a CPU, and how many belong to none. Pure: no clock, no I/O.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstdint>
 #include <deque>
@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace noised {
+namespace noised::account {
 
 /// The proof that loop and kernel agree (design.md, "containment"), over intervals longer than the threshold.
 struct Containment {
@@ -87,4 +87,4 @@ class Matcher {
   std::uint64_t orphans_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::account

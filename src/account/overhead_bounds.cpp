@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Learning what overhead can be.
-#include "attribution/overhead_bounds.h"
+#include "account/overhead_bounds.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace noised {
+namespace noised::account {
 
 std::size_t LowerHalf::bucket_of(std::uint64_t ns) {
   constexpr std::uint64_t kLinear = 1U << kSubBits;
@@ -52,4 +52,4 @@ void OverheadBounds::learn(const Gap& gap) {
   bounds_[at] = std::max({kFloorNs, 2 * median, median + kSpreads * (median - seen.lower_quartile())});
 }
 
-}  // namespace noised
+}  // namespace noised::account

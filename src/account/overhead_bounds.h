@@ -2,12 +2,12 @@
 // How much time around intervals entry, exit and cache refill can cost on this machine, learned from the run.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <array>
 #include <cstdint>
 
-namespace noised {
+namespace noised::account {
 
 /// Where in a detour a gap lies: before its first interval, between two, or after the last.
 enum class GapPlace : std::uint8_t { before, between, after };
@@ -69,4 +69,4 @@ class OverheadBounds {
   std::array<std::uint64_t, kGapPlaces * kKindCount> bounds_{};
 };
 
-}  // namespace noised
+}  // namespace noised::account

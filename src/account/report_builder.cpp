@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and order for what was counted.
-#include "pipeline/report_builder.h"
+#include "account/report_builder.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <tuple>
 
-namespace noised {
+namespace noised::account {
 namespace {
 
 ReportCpu build_cpu(const CpuSnapshot& cpu) {
@@ -21,14 +21,11 @@ ReportCpu build_cpu(const CpuSnapshot& cpu) {
   built.detours = totals.detours;
   built.detour_ns = totals.detour_ns;
   built.max_detour_ns = totals.max_detour_ns;
-  built.explained_ns = totals.explained_ns;
-  built.overhead_ns = totals.overhead_ns;
-  built.hypervisor_ns = totals.hypervisor_ns;
-  built.hardware_ns = totals.hardware_ns;
-  built.unexplained_ns = totals.unexplained_ns;
+  built.set_parts(totals);
   built.blind_ns = cpu.blind_ns;
   built.steal_ns = cpu.steal_ns;
   built.steal_step_ns = cpu.steal_step_ns;
+  built.steal_source = cpu.steal_source;
   built.smi_count = cpu.smi_count;
   built.containment = cpu.containment.share();
   return built;
@@ -50,6 +47,8 @@ void append_sources(const CpuSnapshot& cpu, const SourceTable& sources, std::vec
     built.mean_ns = moments.mean_ns();
     built.max_ns = moments.max_ns();
     built.stddev_ns = moments.stddev_ns();
+    built.stretched = statistics.stretched;
+    built.stolen_by_host_ns = statistics.stolen_ns;
     built.share = detour_ns > 0 ? static_cast<double>(moments.total_ns()) / detour_ns : 0;
     out.push_back(std::move(built));
   });
@@ -135,4 +134,4 @@ HistogramView build_histograms(const Snapshot& snapshot, const SourceTable& sour
   return view;
 }
 
-}  // namespace noised
+}  // namespace noised::account

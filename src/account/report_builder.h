@@ -2,16 +2,16 @@
 // From a snapshot to the results that users see.
 #pragma once
 
-#include <noised/report.h>
-#include <noised/views.h>
+#include "model/report.h"
+#include "model/views.h"
 
 #include <string>
 #include <vector>
 
-#include "pipeline/snapshot.h"
-#include "trace/sources.h"
+#include "account/snapshot.h"
+#include "model/sources.h"
 
-namespace noised {
+namespace noised::account {
 
 /// What does not change while the daemon runs.
 struct RunDescription {
@@ -24,4 +24,4 @@ struct RunDescription {
 Report build_report(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run);
 HistogramView build_histograms(const Snapshot& snapshot, const SourceTable& sources);
 
-}  // namespace noised
+}  // namespace noised::account

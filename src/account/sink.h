@@ -2,18 +2,19 @@
 // Who takes everything that flows through the pipeline, as it does, to keep it.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstddef>
 #include <cstdint>
 
-#include "attribution/ledger.h"
-#include "pipeline/detour_feed.h"
-#include "pipeline/snapshot.h"
+#include "account/attributor.h"
+#include "account/detour_feed.h"
+#include "account/snapshot.h"
+#include "account/steal_marks.h"
+#include "account/task_run.h"
 #include "probe/detour_ring.h"
-#include "watch/task_run.h"
 
-namespace noised {
+namespace noised::account {
 
 /// CPUs are told by their place in Snapshot::cpus. Called on the pipeline's thread: must not wait.
 class PipelineSink {
@@ -30,14 +31,17 @@ class PipelineSink {
   /// An interval that ended before the sink was there, of a detour that it will be told of.
   virtual void waits(std::size_t cpu, const Interval& interval) = 0;
   /// The next detour, all of whose intervals were told; `shown` has the details of its entries.
-  virtual void detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) = 0;
+  virtual void detour(std::size_t cpu, const DetourLedger& ledger, std::uint64_t tolerance_ns,
+                      const FeedDetour& shown) = 0;
   /// The next gap that was not observed (moved: also where the loop was stopped).
-  virtual void gap(std::size_t cpu, GapKind kind, const Detour& gap) = 0;
+  virtual void gap(std::size_t cpu, probe::GapKind kind, const Detour& gap) = 0;
   /// The loop did so many iterations from the sample before it until then; 0: the first of a series.
   virtual void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) = 0;
+  /// Some of this time was stolen; before the first detour that begins after it.
+  virtual void stolen(std::size_t cpu, const StealWindow& window) = 0;
   /// A watched task lost time there; `shown` has the details of the ledger's entries. Losses of a task neither overlap
   /// nor come in order: a wait is told when the run after it has ended. Those of several tasks overlap.
-  virtual void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, const FeedDetour& shown) = 0;
+  virtual void loss(std::size_t cpu, const Loss& loss, const DetourLedger& ledger, const FeedDetour& shown) = 0;
   /// A watched task left the CPU; all that it lost until then was told.
   virtual void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) = 0;
 };
@@ -57,4 +61,4 @@ class Recordable {
   virtual void record_to(PipelineSink* sink) = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::account

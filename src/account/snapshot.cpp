@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hand-over of snapshots.
-#include "pipeline/snapshot.h"
+#include "account/snapshot.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <chrono>
 
-namespace noised {
+namespace noised::account {
 namespace {
 
 constexpr std::chrono::seconds kPatience{2};
@@ -55,4 +55,4 @@ void SnapshotExchange::answer(const std::function<void(Snapshot&)>& fill) {
   answered_changed_.notify_all();
 }
 
-}  // namespace noised
+}  // namespace noised::account

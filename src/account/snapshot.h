@@ -2,7 +2,7 @@
 // A consistent copy of everything that was counted, and its hand-over to other threads.
 #pragma once
 
-#include <noised/views.h>
+#include "model/views.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -10,15 +10,16 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "attribution/matcher.h"
-#include "base/descriptor.h"
-#include "statistics/histogram.h"
-#include "statistics/tables.h"
-#include "watch/task_run.h"
+#include "account/matcher.h"
+#include "account/task_run.h"
+#include "base/files.h"
+#include "model/histogram.h"
+#include "model/tables.h"
 
-namespace noised {
+namespace noised::account {
 
 struct CpuSnapshot {
   unsigned cpu = 0;
@@ -30,6 +31,7 @@ struct CpuSnapshot {
   std::uint64_t blind_ns = 0;
   std::uint64_t steal_ns = 0;
   std::uint64_t steal_step_ns = 0;
+  std::string steal_source;
   std::optional<std::uint64_t> smi_count;
   Containment containment;                ///< of its own intervals
   std::optional<std::uint64_t> switches;  ///< by the scheduler, off the loop; in counts, and at the end
@@ -93,4 +95,4 @@ class SnapshotExchange {
   Descriptor asked_event_;
 };
 
-}  // namespace noised
+}  // namespace noised::account

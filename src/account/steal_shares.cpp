@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that outlasts a reading is told in pieces; its start tells that they are of one run.
-#include "watch/steal_shares.h"
+// Shares of time that was told piece by piece.
+#include "account/steal_shares.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::account {
 
 std::uint64_t StealShares::ran(std::uint64_t start_ns, std::uint64_t end_ns) {
   const std::uint64_t from_ns = start_ns == run_start_ns_ ? told_until_ns_ : start_ns;
@@ -31,4 +31,4 @@ void StealShares::clear() {
   std::ranges::fill(ran_ns_, 0);
 }
 
-}  // namespace noised
+}  // namespace noised::account

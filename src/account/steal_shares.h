@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace noised {
+namespace noised::account {
 
 /// Of one CPU. Its steal clock tells how much was stolen since it was read before, not when: each account has as large
 /// a share of it as of the time for which any task had the CPU. An idle CPU loses nothing.
@@ -34,4 +34,4 @@ class StealShares {
   std::uint64_t told_until_ns_ = 0;    // and until when it was
 };
 
-}  // namespace noised
+}  // namespace noised::account

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ledger of a detour does it, but for waits with nobody in them.
-#include "watch/loss_ledger.h"
+#include "account/task_run.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::account {
 
-Ledger& LossLedger::divide(const Loss& loss, std::span<const Interval> intervals) {
+DetourLedger& LossLedger::divide(const Loss& loss, std::span<const Interval> intervals) {
   attributor_.attribute(loss.detour, intervals, bounds_, ledger_);
   if (ledger_.entries.empty() && loss.kind != LossKind::interrupted) {
-    std::uint64_t& rest = loss.detour.in_doubt ? ledger_.unexplained_ns : ledger_.outside_ns;
+    std::uint64_t& rest = ledger_.gap_ns(loss.detour.in_doubt ? Kind::unexplained : outside_);
     ledger_.overhead_ns = std::min(rest, bounds_.bound(GapPlace::before, Kind::none));
     ledger_.gaps.push_back({GapPlace::before, Kind::none, rest});
     rest -= ledger_.overhead_ns;
@@ -20,4 +20,4 @@ Ledger& LossLedger::divide(const Loss& loss, std::span<const Interval> intervals
   return ledger_;
 }
 
-}  // namespace noised
+}  // namespace noised::account

@@ -1,11 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interruptions are told as soon as their CPU's events are there; waits once the runs of all CPUs are in order, because
 // a task runs now here, now there.
-#include "watch/task_watch.h"
+#include "account/task_watch.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::account {
+
+void Timeline::close(std::size_t count) {
+  open_ += std::min(count, held_.size() - open_);
+  if (open_ < 2 * capacity_) return;
+  const std::size_t drop = open_ - capacity_;
+  for (std::size_t at = 0; at < drop; ++at) forgotten_ns_ = std::max(forgotten_ns_, held_[at].end_ns);
+  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(drop));
+  open_ = capacity_;
+}
+
+bool Timeline::touching(std::uint64_t from_ns, std::uint64_t to_ns, std::vector<Interval>& out) const {
+  out.clear();
+  const auto end = held_.begin() + static_cast<std::ptrdiff_t>(open_);
+  auto at = std::upper_bound(held_.begin(), end, from_ns,
+                             [](std::uint64_t ns, const Interval& interval) { return ns < interval.end_ns; });
+  for (; at != end; ++at) {
+    if (at->start_ns < to_ns) out.push_back(*at);
+    if (at->kind == Kind::task && at->end_ns >= to_ns) break;
+  }
+  return from_ns >= forgotten_ns_;
+}
+
+namespace {
+
+// What follows an interrupt on its way out, and may not be the task's own doing as a page fault is.
+bool may_follow(Kind kind) { return kind == Kind::vector || kind == Kind::irq || kind == Kind::softirq; }
+
+// A function that another CPU asked for comes with an interrupt; without one, the task calls it on its own CPU too.
+bool is_own_call(std::span<const Interval> intervals) {
+  return std::ranges::all_of(intervals, [](const Interval& each) { return each.kind == Kind::csd; });
+}
+
+// The ways in and out are in no interval, and in no other interruption.
+Detour with_costs(const Interval& first, std::uint64_t end_ns, std::uint64_t from_ns, std::uint64_t to_ns,
+                  const EntryCosts& costs) {
+  const EntryCost cost = costs.of(first);
+  const std::uint64_t room_before_ns = first.start_ns - std::min(from_ns, first.start_ns);
+  const std::uint64_t room_after_ns = std::max(to_ns, end_ns) - end_ns;
+  return {first.start_ns - std::min(cost.before_ns, room_before_ns), end_ns + std::min(cost.after_ns, room_after_ns),
+          false};
+}
+
+}  // namespace
+
+std::size_t divide_interruptions(std::span<const Interval> intervals, const RunPart& part, const EntryCosts& costs,
+                                 std::vector<Interval>& scratch, const OnInterruption& on_interruption) {
+  scratch.assign(intervals.begin(), intervals.end());
+  std::ranges::stable_sort(scratch, {}, &Interval::start_ns);
+  const std::uint64_t join_ns = std::max(kJoinNs, costs.shortest_return_ns());
+  std::uint64_t from_ns = part.from_ns;
+  std::size_t told = 0;
+  for (std::size_t first = 0; first < scratch.size();) {
+    std::uint64_t end_ns = scratch[first].end_ns;
+    std::size_t last = first + 1;
+    const auto touches = [&](const Interval& next) {
+      return next.start_ns <= end_ns + (may_follow(next.kind) ? join_ns : kJoinNs);
+    };
+    for (; last < scratch.size() && touches(scratch[last]); ++last) end_ns = std::max(end_ns, scratch[last].end_ns);
+    if (end_ns > part.until_ns) break;
+    const std::span<const Interval> one = std::span(scratch).subspan(first, last - first);
+    const bool is_last = last == scratch.size();
+    Detour whole = with_costs(scratch[first], end_ns, from_ns, is_last ? part.end_ns : scratch[last].start_ns, costs);
+    // It brought the switch about: the task did not run in between.
+    if (is_last && part.preempted && end_ns + costs.switched_out_ns >= part.end_ns)
+      whole.end_ns = std::max(end_ns, part.end_ns);
+    if (!is_own_call(one)) {
+      on_interruption(whole, one);
+      from_ns = whole.end_ns;
+    }
+    told += last - first;
+    first = last;
+  }
+  return told;
+}
+
 namespace {
 
 // The kernel's count decides: a task that was woken while it was on its way to sleep looked runnable. Of several
@@ -22,13 +97,18 @@ bool began_unseen(const TaskRun& run) { return run.start_ns == run.end_ns; }
 void TaskWatch::add(std::size_t cpu, const Interval& interval) {
   Timeline& timeline = timelines_[cpu];
   timeline.add(interval);
-  // A kernel thread left the CPU: what happened while it had it is nobody's interruption.
-  if (interval.kind == Kind::task) timeline.close(timeline.open().size());
+  // A kernel thread left the CPU, or nobody had it: what happened meanwhile is nobody's interruption.
+  if (interval.kind == Kind::task || is_of_idle(interval)) timeline.close(timeline.open().size());
 }
 
-std::size_t TaskWatch::tell_interruptions(std::size_t cpu, const Stretch& stretch, const Loss& of) {
-  Stretch rest = stretch;
-  rest.from_ns = std::max(stretch.from_ns, told_ns_[cpu]);
+void TaskWatch::add_idle_exit(std::size_t cpu, std::uint32_t pid, const Interval& interval) {
+  add(cpu, interval);
+  woken_[cpu] = {pid, interval.start_ns};
+}
+
+std::size_t TaskWatch::tell_interruptions(std::size_t cpu, const RunPart& part, const Loss& of) {
+  RunPart rest = part;
+  rest.from_ns = std::max(part.from_ns, told_ns_[cpu]);
   return divide_interruptions(timelines_[cpu].open(), rest, costs_, scratch_,
                               [&](const Detour& whole, std::span<const Interval> intervals) {
                                 Loss loss = of;
@@ -38,18 +118,21 @@ std::size_t TaskWatch::tell_interruptions(std::size_t cpu, const Stretch& stretc
                               });
 }
 
-void TaskWatch::close_open(std::size_t cpu, const TaskRun& run) {
+void TaskWatch::close_open(std::size_t cpu, const TaskRun& run, std::uint64_t life) {
   if (!began_unseen(run))
     tell_interruptions(cpu, {run.start_ns, UINT64_MAX, run.end_ns, run.preempted},
-                       {{}, run.pid, run.name, run.group, LossKind::interrupted, 0});
+                       {{}, run.pid, run.name, run.group, LossKind::interrupted, 0, life});
   timelines_[cpu].close(timelines_[cpu].open().size());
 }
 
 void TaskWatch::add(std::size_t cpu, const TaskRun& run, const Interval& as_interval) {
-  close_open(cpu, run);
+  const std::uint64_t life = lives_.number_of(run);
+  close_open(cpu, run, life);
   timelines_[cpu].add(as_interval);
   timelines_[cpu].close(1);
-  ended_.push_back({cpu, run});
+  const bool woken = woken_[cpu].pid == run.pid;
+  ended_.push_back({cpu, run, life, woken ? woken_[cpu].ns : 0});
+  if (woken) woken_[cpu] = {};
 }
 
 // What began before the current task did belongs to a run whose record is still to come.
@@ -57,8 +140,9 @@ void TaskWatch::add(std::size_t cpu, const CurrentTask& current, std::uint64_t s
   Timeline& timeline = timelines_[cpu];
   const auto open = timeline.open();
   if (open.empty() || open.front().start_ns < current.start_ns) return;
-  const std::size_t told = tell_interruptions(cpu, {current.start_ns, settled_ns, UINT64_MAX, false},
-                                              {{}, current.pid, current.name, current.group, LossKind::interrupted, 0});
+  const std::size_t told = tell_interruptions(
+      cpu, {current.start_ns, settled_ns, UINT64_MAX, false},
+      {{}, current.pid, current.name, current.group, LossKind::interrupted, 0, lives_.number_of(current)});
   timeline.close(told);
 }
 
@@ -67,17 +151,35 @@ void TaskWatch::settle(std::uint64_t ns) {
   std::sort(ended_.begin(), later, [](const Ended& a, const Ended& b) { return a.run.end_ns < b.run.end_ns; });
   std::for_each(ended_.begin(), later, [&](const Ended& ended) { settle(ended); });
   ended_.erase(ended_.begin(), later);
+  lives_.settle(ns);
+  for (const std::uint64_t life : lives_.gone()) sink_.gone(life);
+  lives_.gone().clear();
 }
 
-RunFacts TaskWatch::facts_of(const Ended& ended, const Task* before) {
+namespace {
+
+// Modulo 2^32: what is half of that behind has not wrapped.
+bool fell(std::uint32_t now, std::uint32_t then) { return now - then > INT32_MAX; }
+
+// No kernel's counts of one task do: these are two tasks that were taken for one.
+bool fell(const TaskCounts& now, const TaskCounts& then) {
+  return fell(now.runs, then.runs) || fell(now.voluntary, then.voluntary) || fell(now.involuntary, then.involuntary) ||
+         fell(now.minor_faults, then.minor_faults) || fell(now.major_faults, then.major_faults) ||
+         now.wait_ns < then.wait_ns;
+}
+
+}  // namespace
+
+RunFacts TaskWatch::facts_of(const Ended& ended, const LastRun* before) {
   const TaskCounts& now = ended.run.counts;
   RunFacts facts;
+  facts.life = ended.life;
   facts.involuntary = ended.run.preempted ? 1 : 0;
   facts.voluntary = 1 - facts.involuntary;
   if (before == nullptr) {
     facts.known = now.runs == 1;  // just born: everything that is counted was counted in this run
     if (!facts.known) return facts;
-    static constexpr Task kUnborn;
+    static constexpr LastRun kUnborn;
     before = &kUnborn;
   } else {
     facts.known = true;
@@ -106,13 +208,19 @@ RunFacts TaskWatch::facts_of(const Ended& ended, const Task* before) {
 
 // Where the kernel preempts, its wait begins with the wakeup that did it, inside an interrupt: by our clock it begins
 // with the switch, and no time is told twice.
-void TaskWatch::tell_wait(const Ended& ended, const RunFacts& facts, const Task* before) {
+void TaskWatch::tell_wait(const Ended& ended, const RunFacts& facts, const LastRun* before) {
   const TaskRun& run = ended.run;
   const bool here = facts.wait == LossKind::preempted && !facts.migrated && before != nullptr;
   const std::uint64_t start_ns = here ? std::min(before->end_ns, run.start_ns) : run.start_ns - facts.waited_ns;
   const std::uint64_t way_back_ns =
       facts.wait == LossKind::preempted ? std::min(costs_.switched_in_ns, run.end_ns - run.start_ns) : 0;
-  Loss loss{{start_ns, run.start_ns + way_back_ns, false}, run.pid, run.name, run.group, facts.wait, facts.waited_ns};
+  Loss loss{{start_ns, run.start_ns + way_back_ns, false},
+            run.pid,
+            run.name,
+            run.group,
+            facts.wait,
+            facts.waited_ns,
+            ended.life};
   const bool complete = timelines_[ended.cpu].touching(start_ns, run.start_ns, scratch_);
   // Who had the CPU where it waited first, and until when it waited there, is not known.
   loss.detour.in_doubt = !complete || (facts.migrated && facts.wait == LossKind::preempted);
@@ -121,25 +229,29 @@ void TaskWatch::tell_wait(const Ended& ended, const RunFacts& facts, const Task*
   sink_.lost(ended.cpu, loss, scratch_);
 }
 
-void TaskWatch::settle(const Ended& ended) {
-  const auto found = tasks_.find(ended.run.pid);
-  const Task* const before = found == tasks_.end() ? nullptr : &found->second;
-  RunFacts facts = facts_of(ended, before);
-  facts.waited_ns = std::min(facts.waited_ns, ended.run.start_ns);
-  if (facts.waited_ns != 0) tell_wait(ended, facts, before);
-  sink_.ran(ended.cpu, ended.run, facts);
-  if (ended.run.ended) {
-    if (found != tasks_.end()) tasks_.erase(found);
-    return;
-  }
-  const Task task{ended.run.counts, ended.run.end_ns, ended.cpu, last_was_involuntary(ended.run, facts)};
-  if (found != tasks_.end()) {
-    found->second = task;
-  } else if (tasks_.size() < kTasks) {
-    tasks_.emplace(ended.run.pid, task);
-  } else {
-    ++not_followed_;
-  }
+// A kernel that hands a wakeup to an idle CPU counts the wait from when that CPU, awake, has put the task on its queue;
+// and until the switch only if its clock was read again, which it spares itself there: often it counts none.
+void TaskWatch::extend_wait(const Ended& ended, const LastRun* before, RunFacts& facts) {
+  const bool known_when = facts.known && facts.unseen_runs == 0 && !began_unseen(ended.run);
+  if (ended.woken_ns == 0 || !known_when || facts.wait != LossKind::queued) return;
+  if (before != nullptr && ended.woken_ns < before->end_ns) return;  // that wakeup led it to another CPU
+  if (ended.woken_ns < ended.run.start_ns)
+    facts.waited_ns = std::max(facts.waited_ns, ended.run.start_ns - ended.woken_ns);
 }
 
-}  // namespace noised
+void TaskWatch::settle(const Ended& ended) {
+  LastRun* const last = lives_.last_run(ended.run.id.slot, ended.life);
+  const LastRun* const before =
+      last != nullptr && last->known && !fell(ended.run.counts, last->counts) ? last : nullptr;
+  RunFacts facts = facts_of(ended, before);
+  facts.waited_ns = std::min(facts.waited_ns, ended.run.start_ns);
+  extend_wait(ended, before, facts);
+  if (facts.waited_ns != 0) tell_wait(ended, facts, before);
+  sink_.ran(ended.cpu, ended.run, facts);
+  if (!facts.known && lives_.has_forgotten()) ++not_followed_;
+  if (last == nullptr) return;
+  *last = {true, ended.run.counts, ended.run.end_ns, ended.cpu, last_was_involuntary(ended.run, facts)};
+  if (ended.run.ended) lives_.end(ended.run.id.slot, ended.life);
+}
+
+}  // namespace noised::account

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, tasks, and their report.
-#include "pipeline/watch_account.h"
+#include "account/watch_account.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "pipeline/report_builder.h"
+#include "account/report_builder.h"
+#include "model/sources.h"
 
-namespace noised {
+namespace noised::account {
 namespace {
 
 void add_wait(std::uint64_t ns, LossKind kind, WatchCounts& counts) {
@@ -28,14 +29,11 @@ void add_run(std::uint64_t run_ns, const RunFacts& facts, WatchCounts& counts) {
   counts.unseen_wait_ns += facts.unseen_wait_ns;
 }
 
-void add_categories(const Ledger& ledger, const SourceTable& sources,
+void add_categories(const DetourLedger& ledger, const SourceTable& sources,
                     std::array<std::uint64_t, kCategoryCount>& categories) {
   const auto at = [&](Category category) -> std::uint64_t& { return categories[static_cast<std::size_t>(category)]; };
   for (const LedgerEntry& entry : ledger.entries) at(sources.at(entry.source).category) += entry.self_ns;
-  at(Category::overhead) += ledger.overhead_ns;
-  at(Category::hypervisor) += ledger.hypervisor_ns;
-  at(Category::hardware) += ledger.outside_ns - ledger.hypervisor_ns;
-  at(Category::unexplained) += ledger.unexplained_ns;
+  ledger.for_each_gap([&](Kind kind, std::uint64_t ns) { at(category_of(kind, {})) += ns; });
 }
 
 std::vector<HistogramBucketView> buckets_of(const Histogram& histogram) {
@@ -57,34 +55,65 @@ void WatchAccount::forget_ended() {
   ended_.erase(middle, ended_.end());
 }
 
-WatchAccount::Task* WatchAccount::task(std::uint32_t pid) {
-  const auto found = tasks_.find(pid);
-  if (found != tasks_.end()) return &found->second;
-  if (tasks_.size() + ended_.size() >= kTasks && !ended_.empty()) forget_ended();
-  if (tasks_.size() + ended_.size() >= kTasks) return nullptr;
-  Task& made = tasks_[pid];
-  made.pid = pid;
-  ++seen_;
-  return &made;
+// Those that ended where nobody watches are among them.
+void WatchAccount::forget_silent() {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> by_age;
+  by_age.reserve(tasks_.size());
+  for (const auto& [life, task] : tasks_) by_age.emplace_back(task.seen_ns, life);
+  const auto middle = by_age.begin() + static_cast<std::ptrdiff_t>((by_age.size() + 1) / 2);
+  std::nth_element(by_age.begin(), middle - 1, by_age.end());
+  for (auto each = by_age.begin(); each != middle; ++each) {
+    forgotten_life_ = std::max(forgotten_life_, each->second);
+    tasks_.erase(each->second);
+  }
 }
+
+void WatchAccount::make_room() {
+  if (tasks_.size() + ended_.size() < kTasks) return;
+  if (ended_.empty()) {
+    forget_silent();
+  } else {
+    forget_ended();
+  }
+}
+
+WatchAccount::Task& WatchAccount::task(std::uint64_t life, std::uint32_t pid, std::uint64_t seen_ns) {
+  auto found = tasks_.find(life);
+  if (found == tasks_.end()) {
+    make_room();
+    found = tasks_.emplace(life, Task{}).first;
+    found->second.pid = pid;
+    found->second.life = life;
+    if (life > forgotten_life_) ++seen_;
+  }
+  found->second.seen_ns = std::max(found->second.seen_ns, seen_ns);
+  return found->second;
+}
+
+void WatchAccount::end(std::uint64_t life) {
+  const auto found = tasks_.find(life);
+  if (found == tasks_.end()) return;
+  found->second.ended = true;
+  ended_.push_back(found->second);
+  tasks_.erase(found);
+}
+
+void WatchAccount::gone(std::uint64_t life) { end(life); }
 
 void WatchAccount::ran(const TaskRun& run, const RunFacts& facts) {
   if (run.end_ns <= began_ns_) return;
   const std::uint64_t run_ns = run.end_ns - std::max(run.start_ns, began_ns_);
   add_run(run_ns, facts, counts_);
   if (run_ns != 0) runs_.add(run_ns);
-  Task* const of = task(run.pid);
-  if (of == nullptr) return;
-  of->tgid = run.tgid;
-  of->name = run.name;
-  add_run(run_ns, facts, of->counts);
-  if (!run.ended) return;
-  of->ended = true;
-  ended_.push_back(*of);
-  tasks_.erase(run.pid);
+  Task& of = task(facts.life, run.pid, run.end_ns);
+  if (run.pid == run.tgid) of.pid = run.pid;  // it may have become the leader, by an exec
+  of.tgid = run.tgid;
+  of.name = run.name;
+  add_run(run_ns, facts, of.counts);
+  if (run.ended) end(facts.life);
 }
 
-void WatchAccount::lost(const Loss& loss, const Ledger& ledger) {
+void WatchAccount::lost(const Loss& loss, const DetourLedger& ledger) {
   if (loss.detour.start_ns < began_ns_) return;
   const std::uint64_t ns = loss.detour.end_ns - loss.detour.start_ns;
   counter_.count(ledger);
@@ -92,17 +121,16 @@ void WatchAccount::lost(const Loss& loss, const Ledger& ledger) {
     add_wait(loss.waited_ns, loss.kind, counts_);
     waits_.add(loss.waited_ns);
   }
-  Task* const of = task(loss.pid);
-  if (of == nullptr) return;
-  of->name = loss.name;
-  of->stolen_ns += ns;
-  ++of->interruptions;
-  add_categories(ledger, sources_, of->categories);
-  if (loss.kind != LossKind::interrupted) add_wait(loss.waited_ns, loss.kind, of->counts);
+  Task& of = task(loss.life, loss.pid, loss.detour.end_ns);
+  of.name = loss.name;
+  of.stolen_ns += ns;
+  ++of.interruptions;
+  add_categories(ledger, sources_, of.categories);
+  if (loss.kind != LossKind::interrupted) add_wait(loss.waited_ns, loss.kind, of.counts);
 }
 
-WatchTask WatchAccount::view(const Task& task) const {
-  WatchTask view{task.pid,    task.tgid,      sources_.at(task.name).name, task.ended,
+WatchTask WatchAccount::view(const Task& task, bool ended) const {
+  WatchTask view{task.pid,    task.tgid,      sources_.at(task.name).name, ended,
                  task.counts, task.stolen_ns, task.interruptions,          {}};
   for (std::size_t at = 0; at < kCategoryCount; ++at) {
     if (task.categories[at] == 0) continue;
@@ -118,17 +146,27 @@ void WatchAccount::fill_ledger(WatchReport& report) const {
   report.incomplete = totals.incomplete_detours;
   report.stolen_ns = totals.detour_ns;
   report.max_interruption_ns = totals.max_detour_ns;
-  report.explained_ns = totals.explained_ns;
-  report.overhead_ns = totals.overhead_ns;
-  report.hypervisor_ns = totals.hypervisor_ns;
-  report.hardware_ns = totals.hardware_ns;
-  report.unexplained_ns = totals.unexplained_ns;
+  report.set_parts(totals);
   Snapshot one;
   one.cpus.resize(1);
   one.cpus[0].statistics = counter_.statistics();
   Report all = build_report(one, sources_, {});
   report.sources = std::move(all.sources);
   report.combinations = std::move(all.combinations);
+}
+
+// Lives whose pid has another life since: they ended where nobody watches. In order of their numbers.
+std::vector<std::uint64_t> WatchAccount::replaced() const {
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> by_pid;
+  by_pid.reserve(tasks_.size());
+  for (const auto& [life, task] : tasks_) by_pid.emplace_back(task.pid, life);
+  std::ranges::sort(by_pid);
+  std::vector<std::uint64_t> found;
+  for (std::size_t at = 1; at < by_pid.size(); ++at) {
+    if (by_pid[at].first == by_pid[at - 1].first) found.push_back(by_pid[at - 1].second);
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 void WatchAccount::fill(WatchReport& report) const {
@@ -140,11 +178,13 @@ void WatchAccount::fill(WatchReport& report) const {
   fill_ledger(report);
   std::vector<const Task*> tasks;
   tasks.reserve(tasks_.size() + ended_.size());
-  for (const auto& [pid, task] : tasks_) tasks.push_back(&task);
+  for (const auto& [life, task] : tasks_) tasks.push_back(&task);
   for (const Task& task : ended_) tasks.push_back(&task);
   std::ranges::sort(tasks, [](const Task* a, const Task* b) { return a->stolen_ns > b->stolen_ns; });
   tasks.resize(std::min(tasks.size(), kShown));
-  for (const Task* const task : tasks) report.tasks.push_back(view(*task));
+  const std::vector<std::uint64_t> gone = replaced();
+  for (const Task* const task : tasks)
+    report.tasks.push_back(view(*task, task->ended || std::ranges::binary_search(gone, task->life)));
 }
 
 void WatchAccount::add_current(const CurrentTask& current, std::uint64_t now_ns, WatchReport& report) const {
@@ -152,10 +192,10 @@ void WatchAccount::add_current(const CurrentTask& current, std::uint64_t now_ns,
   const std::uint64_t ns = now_ns - std::min(now_ns, start_ns);
   report.counts.run_ns += ns;
   report.runnable_ns += ns;
-  if (!tasks_.contains(current.pid)) ++report.tasks_seen;  // nothing was taken from it yet
+  if (!tasks_.contains(current.life)) ++report.tasks_seen;  // nothing was taken from it yet
   for (WatchTask& task : report.tasks) {
     if (task.pid == current.pid && !task.ended) task.counts.run_ns += ns;
   }
 }
 
-}  // namespace noised
+}  // namespace noised::account

@@ -2,22 +2,22 @@
 // What a selection of tasks lost since somebody began to watch it. Pure: no clock, no I/O.
 #pragma once
 
-#include <noised/watch.h>
+#include "model/watch.h"
 
 #include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
-#include "attribution/ledger.h"
-#include "pipeline/ledger_counter.h"
-#include "statistics/histogram.h"
-#include "watch/task_run.h"
+#include "account/attributor.h"
+#include "account/ledger_counter.h"
+#include "account/task_run.h"
+#include "model/histogram.h"
 
-namespace noised {
+namespace noised::account {
 
-/// Memory is bounded: of more tasks than kTasks, those that have ended and lost least are forgotten; sums are kept of
-/// all.
+/// Memory is bounded: of more tasks than kTasks, those that have ended and lost least are forgotten, or if none has,
+/// those that have not run for longest; sums are kept of all.
 class WatchAccount {
  public:
   static constexpr std::size_t kTasks = 8192;  ///< 2 MiB
@@ -29,7 +29,9 @@ class WatchAccount {
   /// A run of one of the tasks.
   void ran(const TaskRun& run, const RunFacts& facts);
   /// A loss of one of them, divided.
-  void lost(const Loss& loss, const Ledger& ledger);
+  void lost(const Loss& loss, const DetourLedger& ledger);
+  /// A task that is not told of again: it has ended.
+  void gone(std::uint64_t life);
   /// Fills everything that was counted; of the tasks, those that lost most.
   void fill(WatchReport& report) const;
   /// Adds to a filled report a run that has not ended yet.
@@ -42,14 +44,20 @@ class WatchAccount {
     std::uint32_t tgid = 0;
     SourceId name = 0;
     bool ended = false;
+    std::uint64_t life = 0;
+    std::uint64_t seen_ns = 0;  // it ran until then, or later
     WatchCounts counts;
     std::uint64_t stolen_ns = 0;
     std::uint64_t interruptions = 0;
     std::array<std::uint64_t, kCategoryCount> categories{};
   };
-  Task* task(std::uint32_t pid);
+  Task& task(std::uint64_t life, std::uint32_t pid, std::uint64_t seen_ns);
+  void make_room();
   void forget_ended();
-  [[nodiscard]] WatchTask view(const Task& task) const;
+  void forget_silent();
+  void end(std::uint64_t life);
+  [[nodiscard]] std::vector<std::uint64_t> replaced() const;
+  [[nodiscard]] WatchTask view(const Task& task, bool ended) const;
   void fill_ledger(WatchReport& report) const;
 
   const SourceTable& sources_;
@@ -57,10 +65,11 @@ class WatchAccount {
   LedgerCounter counter_;
   WatchCounts counts_;
   std::uint64_t seen_ = 0;
+  std::uint64_t forgotten_life_ = 0;  // the latest of those forgotten that may run again: up to it, none is new
   Histogram runs_;
   Histogram waits_;
-  std::unordered_map<std::uint32_t, Task> tasks_;  // by pid
+  std::unordered_map<std::uint64_t, Task> tasks_;  // by life
   std::vector<Task> ended_;
 };
 
-}  // namespace noised
+}  // namespace noised::account

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a CPU is called blind, and when there is nothing to say.
-#include "pipeline/blindness.h"
+#include "account/blindness.h"
 
 #include <catch2/catch_test_macros.hpp>
 
 using namespace noised;
+using namespace noised::account;
 
 namespace {
 

@@ -8,11 +8,12 @@
 #include <random>
 #include <vector>
 
-#include "attribution/overhead_bounds.h"
+#include "account/overhead_bounds.h"
 
 namespace {
 
 using namespace noised;
+using namespace noised::account;
 
 constexpr std::uint64_t kStolenNs = 4'000'000;
 

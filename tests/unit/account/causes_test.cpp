@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who caused an interval, and above all when nobody may be named.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cstring>
 
-#include "attribution/causes.h"
+#include "account/causes.h"
 
 using namespace noised;
+using namespace noised::account;
 
 namespace {
 
@@ -36,8 +38,17 @@ Interval vector_at(std::uint64_t start_ns, noised_vector id) {
   return Interval{start_ns, start_ns + 10, 0, Kind::vector, 0, id, 0};
 }
 
-Interval function_at(std::uint64_t start_ns, std::uint64_t address) {
-  return Interval{start_ns, start_ns + 5, 0, Kind::csd, 0, address, 0};
+// A function is queued by a call of this number, unless a test gives another.
+constexpr std::uint16_t kCall = kPid;
+
+noised_origin queued(std::uint64_t at_ns, const char* comm, std::uint64_t address, std::uint16_t call) {
+  noised_origin made = origin(NOISED_ORIGIN_QUEUE, at_ns, comm, address);
+  made.task = call;
+  return made;
+}
+
+Interval function_at(std::uint64_t start_ns, std::uint64_t address, std::uint16_t call = kCall) {
+  return Interval{start_ns, start_ns + 5, 0, Kind::csd, 0, address, 0, call};
 }
 
 // Name of the cause; "here"; "-" if none may be named.
@@ -113,15 +124,45 @@ TEST_CASE("a send that came while the interrupt before began is not lost", "[att
   CHECK(named(causes, vector_at(150, NOISED_VECTOR_RESCHEDULE)) == "-");
 }
 
-TEST_CASE("a function is matched with its own queueing", "[attribution]") {
+TEST_CASE("a function is matched with its own call", "[attribution]") {
   CauseMatcher causes;
-  causes.add(origin(NOISED_ORIGIN_QUEUE, 100, "f first", 0xf));
-  causes.add(origin(NOISED_ORIGIN_QUEUE, 110, "g", 0xa));
-  causes.add(origin(NOISED_ORIGIN_QUEUE, 120, "f second", 0xf));
-  CHECK(named(causes, function_at(130, 0xa)) == "g");
-  CHECK(named(causes, function_at(135, 0xf)) == "f first");
-  CHECK(named(causes, function_at(140, 0xf)) == "f second");
-  CHECK(named(causes, function_at(150, 0xf)) == "-");
+  causes.add(queued(100, "f first", 0xf, 1));
+  causes.add(queued(110, "g", 0xa, 2));
+  causes.add(queued(120, "f second", 0xf, 3));
+  CHECK(named(causes, function_at(130, 0xa, 1)) == "-");  // the call of another function
+  CHECK(named(causes, function_at(130, 0xa, 2)) == "g");
+  CHECK(named(causes, function_at(135, 0xf, 3)) == "f second");  // first those that somebody waits for
+  CHECK(named(causes, function_at(140, 0xf, 1)) == "f first");
+  CHECK(named(causes, function_at(150, 0xf, 1)) == "-");
+}
+
+TEST_CASE("of a function that runs once for several calls, the others name nobody later", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(queued(100, "first waker", 0xf, 1));
+  causes.add(queued(110, "second waker", 0xf, 2));
+  CHECK(named(causes, function_at(130, 0xf, 1)) == "first waker");
+  causes.add(queued(200, "third waker", 0xf, 3));
+  CHECK(named(causes, function_at(210, 0xf, 3)) == "third waker");
+  causes.add(queued(300, "again", 0xf, 2));  // of the same task as the second, which ran with the first
+  CHECK(named(causes, function_at(310, 0xf, 2)) == "again");
+  CHECK(named(causes, function_at(320, 0xf, 2)) == "-");
+}
+
+TEST_CASE("a function that a CPU calls by itself is no answer to another CPU's call", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(queued(100, "sender", 0xf, 1));
+  CHECK(named(causes, function_at(130, 0xf, 0)) == "-");
+  CHECK(named(causes, function_at(140, 0xf, 1)) == "sender");
+}
+
+TEST_CASE("what was queued well before an interrupt that takes the queue waits no longer", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(queued(100, "of a batch", 0xf, 1));
+  causes.add(queued(100'000, "just before", 0xf, 2));
+  causes.cause_of(vector_at(100'500, NOISED_VECTOR_RESCHEDULE));
+  causes.cause_of(vector_at(101'000, NOISED_VECTOR_CALL_FUNCTION_SINGLE));
+  CHECK(named(causes, function_at(102'000, 0xf, 1)) == "-");
+  CHECK(named(causes, function_at(102'000, 0xf, 2)) == "just before");
 }
 
 TEST_CASE("what never led to an interval names nobody later", "[attribution]") {
@@ -183,9 +224,48 @@ TEST_CASE("memory of causes is bounded, and forgets rather than lies", "[attribu
   other.task = kPid + static_cast<std::uint32_t>(CauseMatcher::kTasks);
   causes.add(other);
   CHECK(named(causes, task(1'000'010, 1'000'020)) == "-");
-  // More than can wait: all is forgotten, the newest counts again.
-  for (std::uint64_t i = 0; i < CauseMatcher::kWaiting + 1; ++i) {
-    causes.add(origin(NOISED_ORIGIN_CALL, 2'000'000 + i, i < CauseMatcher::kWaiting ? "old" : "newest"));
+}
+
+TEST_CASE("where too many of a kind wait, those of the others still name who they are of", "[attribution]") {
+  const auto kind = GENERATE(NOISED_ORIGIN_WAKE, NOISED_ORIGIN_RESCHEDULE, NOISED_ORIGIN_CALL, NOISED_ORIGIN_QUEUE);
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_WAKE, 100, "waker"));
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 100, "scheduler"));
+  causes.add(origin(NOISED_ORIGIN_CALL, 100, "caller"));
+  causes.add(queued(100, "queuer", 0xf, kCall));
+  for (std::uint64_t i = 0; i < CauseMatcher::kWaiting; ++i) {
+    noised_origin more = origin(kind, 1'000 + i, "more", 0xe);
+    more.task = 7;
+    causes.add(more);
   }
-  CHECK(named(causes, vector_at(9'000'000, NOISED_VECTOR_CALL_FUNCTION)) == "newest");
+  const auto unless = [&](noised_origin_kind dropped, const char* name) { return kind == dropped ? "-" : name; };
+  CHECK(named(causes, function_at(9'000, 0xf)) == unless(NOISED_ORIGIN_QUEUE, "queuer"));
+  CHECK(named(causes, vector_at(9'000, NOISED_VECTOR_RESCHEDULE)) == unless(NOISED_ORIGIN_RESCHEDULE, "scheduler"));
+  CHECK(named(causes, vector_at(9'010, NOISED_VECTOR_CALL_FUNCTION)) == unless(NOISED_ORIGIN_CALL, "caller"));
+  CHECK(named(causes, task(9'020, 9'030)) == unless(NOISED_ORIGIN_WAKE, "waker"));
+  const DroppedOrigins& dropped = causes.dropped();
+  CHECK(dropped.tasks == (kind == NOISED_ORIGIN_WAKE ? CauseMatcher::kWaiting : 0));
+  CHECK(dropped.interrupts ==
+        (kind == NOISED_ORIGIN_RESCHEDULE || kind == NOISED_ORIGIN_CALL ? CauseMatcher::kWaiting : 0));
+  CHECK(dropped.functions == (kind == NOISED_ORIGIN_QUEUE ? 1 : 0));
+  // What comes then is known again.
+  causes.add(origin(NOISED_ORIGIN_WAKE, 10'000, "new waker"));
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 10'000, "new scheduler"));
+  causes.add(origin(NOISED_ORIGIN_CALL, 10'000, "new caller"));
+  CHECK(named(causes, vector_at(10'010, NOISED_VECTOR_RESCHEDULE)) == "new scheduler");
+  CHECK(named(causes, vector_at(10'020, NOISED_VECTOR_CALL_FUNCTION)) == "new caller");
+  CHECK(named(causes, task(10'030, 10'040)) == "new waker");
+}
+
+TEST_CASE("an interval from before what was given up is given no cause of later", "[attribution]") {
+  CauseMatcher causes;
+  for (std::uint64_t i = 0; i <= CauseMatcher::kWaiting; ++i) {
+    causes.add(origin(NOISED_ORIGIN_WAKE, 1'000 + i, "waker"));
+    causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 1'000 + i, "scheduler"));
+  }
+  CHECK(named(causes, task(1'500, 1'510, true)) == "-");
+  CHECK(named(causes, vector_at(1'500, NOISED_VECTOR_RESCHEDULE)) == "-");
+  CHECK(named(causes, task(9'000, 9'010)) == "waker");                      // not "as when it was preempted"
+  CHECK(named(causes, vector_at(9'000, NOISED_VECTOR_RESCHEDULE)) == "-");  // others sent it before
+  CHECK(named(causes, vector_at(9'100, NOISED_VECTOR_RESCHEDULE)) == "-");
 }

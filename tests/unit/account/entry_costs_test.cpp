@@ -6,10 +6,11 @@
 
 #include <vector>
 
-#include "watch/entry_costs.h"
-#include "watch/stretches.h"
+#include "account/entry_costs.h"
+#include "account/task_watch.h"
 
 using namespace noised;
+using namespace noised::account;
 
 namespace {
 
@@ -25,7 +26,7 @@ Loss loss(LossKind kind, std::uint64_t start_ns, std::uint64_t end_ns) {
   return {{start_ns, end_ns, false}, 7, 0, 0, kind, 0};
 }
 
-std::vector<Detour> told(const std::vector<Interval>& intervals, const Stretch& stretch, const EntryCosts& costs) {
+std::vector<Detour> told(const std::vector<Interval>& intervals, const RunPart& stretch, const EntryCosts& costs) {
   std::vector<Interval> scratch;
   std::vector<Detour> out;
   divide_interruptions(intervals, stretch, costs, scratch,
@@ -59,7 +60,7 @@ EntryCosts learned() {
 }
 
 constexpr EntryCosts kCosts{{7'000, 300}, 900, 2'000};
-constexpr Stretch kAll{0, UINT64_MAX, 1'000'000, false};
+constexpr RunPart kAll{0, UINT64_MAX, 1'000'000, false};
 
 }  // namespace
 

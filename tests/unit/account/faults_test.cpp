@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults joined with their handling, and steal time divided.
+// Faults joined with their handling.
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
 #include <noised/abi.h>
 
-#include "attribution/faults.h"
-#include "attribution/steal.h"
+#include "account/attributor.h"
 
 using namespace noised;
+using namespace noised::account;
 
 namespace {
 
@@ -48,45 +48,4 @@ TEST_CASE("a handling without its own fault stays apart", "[attribution]") {
   join_faults(intervals);
   CHECK(intervals.size() == 3);
   CHECK(intervals[0].end_ns == 50);
-}
-
-TEST_CASE("the hypervisor is charged with what it says it took, and one step", "[attribution]") {
-  StealAccount account(10);
-  CHECK(account.cover(4) == 4);  // the step: the clock has not moved yet
-  CHECK(account.cover(100) == 6);
-  CHECK(account.cover(1) == 0);
-  account.add(20);  // repays the ten of before
-  CHECK(account.cover(15) == 15);
-  CHECK(account.cover(15) == 5);
-  CHECK(account.stolen_ns() == 20);
-  account.add(0);
-  CHECK(account.cover(1) == 0);
-}
-
-TEST_CASE("steal time of long ago covers nothing now", "[attribution]") {
-  StealAccount account(10);
-  account.add(1'000);
-  account.add(3);
-  account.add(0);
-  CHECK(account.cover(500) == 13);  // three of the second before, and a step
-}
-
-TEST_CASE("over any run the hypervisor's part is at most the steal time and one step", "[attribution]") {
-  std::uint64_t seed = 1;
-  const auto random = [&](std::uint64_t below) {
-    seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-    return (seed >> 33U) % below;
-  };
-  for (int round = 0; round < 200; ++round) {
-    StealAccount account(10);
-    std::uint64_t covered = 0;
-    for (int step = 0; step < 100; ++step) {
-      if (random(3) == 0) account.add(10 * random(4));
-      const std::uint64_t gap = random(20);
-      const std::uint64_t part = account.cover(gap);
-      REQUIRE(part <= gap);
-      covered += part;
-      REQUIRE(covered <= account.stolen_ns() + 10);
-    }
-  }
 }

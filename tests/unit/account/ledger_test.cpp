@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ledger against a painting of every nanosecond, over random detours; and its identity at any size.
-#include "attribution/ledger.h"
+#include "account/attributor.h"
 
 #include <algorithm>
 #include <catch2/catch_get_random_seed.hpp>
@@ -14,12 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "attribution_oracle.h"
-#include "attribution_scenes.h"
+#include "unit/account/oracle.h"
+#include "unit/account/scenes.h"
 
 namespace {
 
 using namespace noised;
+using namespace noised::account;
 using oracle::Shape;
 
 /// A scene on the clock: unit and place in time.
@@ -45,12 +46,12 @@ Placed place(const oracle::Scene& scene, std::uint64_t base_ns, std::uint64_t un
   return placed;
 }
 
-std::uint64_t sum_of(const Ledger& ledger) {
-  return ledger.explained_ns + ledger.overhead_ns + ledger.outside_ns + ledger.unexplained_ns;
+std::uint64_t sum_of(const DetourLedger& ledger) {
+  return ledger.explained_ns + ledger.overhead_ns + ledger.outside_ns() + ledger.unexplained_ns;
 }
 
 // What must hold for every ledger, whatever its size; empty if it does.
-std::string broken_invariant(const Ledger& ledger, const Detour& detour, const OverheadBounds& bounds) {
+std::string broken_invariant(const DetourLedger& ledger, const Detour& detour, const OverheadBounds& bounds) {
   const std::uint64_t duration = detour.end_ns - detour.start_ns;
   if (ledger.detour.start_ns != detour.start_ns || ledger.detour.end_ns != detour.end_ns) return "another detour";
   if (ledger.detour.in_doubt != detour.in_doubt) return "another doubt";
@@ -72,7 +73,7 @@ std::string broken_invariant(const Ledger& ledger, const Detour& detour, const O
   }
   if (!ledger.entries.empty() && gaps != duration - self) return "gaps are not what is left";
   if (ledger.overhead_ns != overhead) return "overhead is not the bounded gaps";
-  if ((detour.in_doubt ? ledger.outside_ns : ledger.unexplained_ns) != 0) return "the wrong side of doubt";
+  if ((detour.in_doubt ? ledger.outside_ns() : ledger.unexplained_ns) != 0) return "the wrong side of doubt";
   return {};
 }
 
@@ -82,7 +83,7 @@ using Group = std::tuple<std::uint64_t, std::uint64_t>;
 /// What is compared: the times alone, or also depths and after whom the gaps are named.
 enum class Check : std::uint8_t { times, all };
 
-std::string different_entries(const Ledger& ledger, const oracle::Painting& painting, const Placed& placed,
+std::string different_entries(const DetourLedger& ledger, const oracle::Painting& painting, const Placed& placed,
                               Check check) {
   std::map<Group, std::vector<std::pair<unsigned, std::uint64_t>>> actual;
   std::map<Group, std::vector<oracle::PaintedEntry>> expected;
@@ -114,7 +115,8 @@ std::string different_entries(const Ledger& ledger, const oracle::Painting& pain
   return {};
 }
 
-std::string different_gaps(const Ledger& ledger, const oracle::Painting& painting, std::uint64_t unit_ns, Check check) {
+std::string different_gaps(const DetourLedger& ledger, const oracle::Painting& painting, std::uint64_t unit_ns,
+                           Check check) {
   if (ledger.gaps.size() != painting.gaps.size()) return "number of gaps";
   for (std::size_t i = 0; i < ledger.gaps.size(); ++i) {
     if (ledger.gaps[i].place != painting.gaps[i].place) return "place of gap " + std::to_string(i);
@@ -125,14 +127,14 @@ std::string different_gaps(const Ledger& ledger, const oracle::Painting& paintin
   return {};
 }
 
-std::string difference(const Ledger& ledger, const oracle::Scene& scene, const Placed& placed,
+std::string difference(const DetourLedger& ledger, const oracle::Scene& scene, const Placed& placed,
                        const OverheadBounds& bounds, Check check) {
   const oracle::Painting painting = oracle::paint(scene);
   std::string found = broken_invariant(ledger, placed.detour, bounds);
   if (found.empty()) found = different_entries(ledger, painting, placed, check);
   if (found.empty()) found = different_gaps(ledger, painting, placed.unit_ns, check);
   if (found.empty() &&
-      ledger.overhead_ns + ledger.outside_ns + ledger.unexplained_ns != painting.unpainted * placed.unit_ns) {
+      ledger.overhead_ns + ledger.outside_ns() + ledger.unexplained_ns != painting.unpainted * placed.unit_ns) {
     found = "what nobody painted";
   }
   return found;
@@ -170,7 +172,7 @@ struct Comparison {
 
 void compare_with_painting(std::mt19937_64& random, int rounds, const Comparison& how) {
   Attributor attributor;
-  Ledger ledger;  // both are used again, as in the pipeline: nothing of an earlier detour may show
+  DetourLedger ledger;  // both are used again, as in the pipeline: nothing of an earlier detour may show
   OverheadBounds bounds;
   for (int round = 0; round < rounds; ++round) {
     if (round % 500 == 250) bounds = oracle::random_bounds(random);
@@ -233,7 +235,7 @@ TEST_CASE("the ledger adds up for any times at all", "[attribution]") {
   CAPTURE(seed);
   std::mt19937_64 random(seed);
   Attributor attributor;
-  Ledger ledger;
+  DetourLedger ledger;
   for (int round = 0; round < 20'000; ++round) {
     const OverheadBounds bounds;
     const auto any_time = [&] { return random() >> (random() % 3 == 0 ? random() % 64 : 1); };

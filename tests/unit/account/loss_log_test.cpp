@@ -5,9 +5,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "pipeline/loss_log.h"
+#include "account/loss_log.h"
 
 using namespace noised;
+using namespace noised::account;
 
 namespace {
 
@@ -19,8 +20,8 @@ Loss loss_of(std::uint32_t pid, std::uint64_t start_ns, std::uint64_t end_ns) {
   return loss;
 }
 
-Ledger ledger_of(std::vector<LedgerEntry> entries) {
-  Ledger ledger;
+DetourLedger ledger_of(std::vector<LedgerEntry> entries) {
+  DetourLedger ledger;
   ledger.entries = std::move(entries);
   return ledger;
 }
@@ -44,10 +45,10 @@ TEST_CASE("a loss in the log has the time of each source once, gaps included", "
   SourceTable sources;
   const SourceId timer = sources.intern(Kind::vector, "local_timer");
   const SourceId task = sources.intern(Kind::task, "crond");
-  Ledger ledger = ledger_of({entry(timer, 10), entry(task, 20), entry(timer, 5)});
+  DetourLedger ledger = ledger_of({entry(timer, 10), entry(task, 20), entry(timer, 5)});
   ledger.overhead_ns = 3;
-  ledger.outside_ns = 9;
   ledger.hypervisor_ns = 7;
+  ledger.hardware_ns = 2;
   ledger.unexplained_ns = 1;
   ledger.detour.in_doubt = true;
   LossLog log;
@@ -66,7 +67,7 @@ TEST_CASE("a loss in the log has the time of each source once, gaps included", "
 TEST_CASE("a log takes over another one, and what has no room is counted", "[pipeline]") {
   SourceTable sources;
   const SourceId task = sources.intern(Kind::task, "crond");
-  const Ledger ledger = ledger_of({entry(task, 20)});
+  const DetourLedger ledger = ledger_of({entry(task, 20)});
   LossLog kept;
   LossLog next;
   kept.add(loss_of(1, 100, 120), ledger, sources);

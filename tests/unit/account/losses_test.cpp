@@ -4,11 +4,14 @@
 
 #include <cstring>
 
+#include "account/loop_cpu.h"
+#include "account/lost_counts.h"
 #include "pipeline/chains.h"
-#include "pipeline/losses.h"
-#include "pipeline/watched_cpu.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::pipeline;
+using namespace noised::system;
 
 TEST_CASE("a loss touches the detours between the looks at the counters", "[pipeline]") {
   DoubtfulTimes doubt(100);
@@ -62,12 +65,12 @@ TEST_CASE("each reason is counted on its own, and in the sums of the contract", 
 TEST_CASE("blind time is neither a detour nor a place for intervals", "[pipeline]") {
   SourceTable sources;
   const SourceId timer = sources.intern(Kind::vector, "local_timer");
-  WatchedCpu cpu({.cpu = 1, .threshold_ns = 200}, sources);
+  LoopCpu cpu({.cpu = 1, .threshold_ns = 200}, sources);
   cpu.begin(1);
   cpu.add(Interval{1'500, 4'000, timer, Kind::vector, 0});
   cpu.skip({1'000, 5'000, false});
   cpu.add(Interval{6'100, 6'800, timer, Kind::vector, 0});
-  const Ledger& ledger = cpu.add({6'000, 7'000, false}, 10);
+  const DetourLedger& ledger = cpu.add({6'000, 7'000, false}, 10);
   CHECK(ledger.entries.size() == 1);
   CHECK(cpu.blind_ns() == 4'000);
   cpu.rest({7'000, 9'000, false});
@@ -78,16 +81,26 @@ TEST_CASE("blind time is neither a detour nor a place for intervals", "[pipeline
   CHECK(cpu.matcher().containment().share() == 1.0);
 }
 
-TEST_CASE("what steal time does not cover is the hardware's", "[pipeline]") {
+TEST_CASE("time without kernel activity is all of one class, the machine's", "[pipeline]") {
   SourceTable sources;
-  WatchedCpu cpu({.cpu = 1, .threshold_ns = 200, .steal_step_ns = 10'000}, sources);
-  cpu.add_steal(20'000);
-  CHECK(cpu.add({0, 25'000, false}, 10).hypervisor_ns == 25'000);
-  const Ledger& second = cpu.add({100'000, 130'000, false}, 10);
-  CHECK(second.hypervisor_ns == 5'000);
-  CHECK(second.outside_ns == 30'000);
-  CHECK(cpu.statistics().totals().hypervisor_ns == 30'000);
-  CHECK(cpu.statistics().totals().hardware_ns == 25'000);
+  const SourceId timer = sources.intern(Kind::vector, "local_timer");
+  for (const Kind outside : {Kind::hypervisor, Kind::hardware}) {
+    const Kind other = outside == Kind::hypervisor ? Kind::hardware : Kind::hypervisor;
+    LoopCpu cpu({.cpu = 1, .threshold_ns = 200, .outside = outside}, sources);
+    cpu.begin(1);
+    CHECK(cpu.add({1'000, 26'000, false}, 10).gap_ns(outside) == 25'000);
+    cpu.add(Interval{100'200, 101'000, timer, Kind::vector, 0});
+    const DetourLedger& around = cpu.add({100'000, 130'000, false}, 10);  // more than overhead can be
+    CHECK(around.gap_ns(outside) > 10'000);
+    CHECK(around.gap_ns(other) == 0);
+    LossLedger of_tasks(outside);
+    const DetourLedger& waited = of_tasks.divide({{0, 500'000, false}, 7, 0, 0, LossKind::queued, 500'000}, {});
+    CHECK(waited.gap_ns(outside) == 500'000 - OverheadBounds::kFirstGuessNs);
+    const DetourLedger& doubtful = cpu.add({200'000, 230'000, true}, 10);
+    CHECK(doubtful.unexplained_ns == 30'000);
+    CHECK(cpu.statistics().totals().gap_ns(outside) > 35'000);
+    CHECK(cpu.statistics().totals().gap_ns(other) == 0);
+  }
 }
 
 namespace {
@@ -111,7 +124,7 @@ struct ChainScene {
   Services services{"", "/nonexistent"};
   Chains chains{names, sources, services};
   CauseMatcher causes;
-  Ledger ledger;
+  DetourLedger ledger;
 
   void enter(Kind kind, const char* name, std::uint64_t id, std::uint8_t depth, CauseId cause, std::uint8_t flags = 0) {
     LedgerEntry entry;
@@ -127,7 +140,7 @@ struct ChainScene {
     ledger.detour.end_ns += 10;
   }
   DetourView view() {
-    const auto describe = [&](const Ledger& described, std::size_t index, FeedDetour& to) {
+    const auto describe = [&](const DetourLedger& described, std::size_t index, FeedDetour& to) {
       chains.describe(described, index, causes, 1, to);
     };
     FeedDetour detour;
@@ -184,6 +197,31 @@ TEST_CASE("the details of a detour name the chain behind each entry", "[pipeline
   CHECK(detail_of(view.entries[4], "ip") == "0x7f00");
   CHECK(detail_of(view.entries[4], "address") == "kernel");
   CHECK(view.entries[5].detail.empty());
+}
+
+TEST_CASE("the details of a chain never show a kernel's address", "[pipeline]") {
+  constexpr std::uint64_t kNoFunction = 0xffffffffc0000000;
+  ChainScene scene;
+  noised_origin inside = made_by(NOISED_ORIGIN_RESCHEDULE, "bash", 0);
+  inside.code += 0x10;
+  scene.causes.add(inside);
+  // Within the function that is queued, but no function begins there.
+  scene.causes.add(made_by(NOISED_ORIGIN_CALL_SINGLE, "bash", 0xffffffff81000110));
+  noised_origin elsewhere = made_by(NOISED_ORIGIN_CALL, "bash", 0);
+  elsewhere.code = kNoFunction;
+  scene.causes.add(elsewhere);
+  for (const noised_vector vector :
+       {NOISED_VECTOR_RESCHEDULE, NOISED_VECTOR_CALL_FUNCTION_SINGLE, NOISED_VECTOR_CALL_FUNCTION}) {
+    scene.enter(Kind::vector, "vector", vector, 0, scene.causes.cause_of({2, 3, 0, Kind::vector, 0, vector, 0}));
+  }
+  scene.enter(Kind::page_fault, "kernel", 0xffffffff81000208, 0, 0);
+  scene.enter(Kind::page_fault, "kernel", kNoFunction, 0, 0);
+  const DetourView view = scene.view();
+  CHECK(detail_of(view.entries[0], "sender_code") == "resched_curr+0x10");
+  CHECK(detail_of(view.entries[1], "function") == "unknown");
+  CHECK(detail_of(view.entries[2], "sender_code") == "unknown");
+  CHECK(detail_of(view.entries[3], "ip") == "resched_curr+0x8");
+  CHECK(detail_of(view.entries[4], "ip") == "unknown");
 }
 
 TEST_CASE("details that have no room are left out, and that is shown", "[pipeline]") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which interval lies in which detour, against a search through all of both for every one.
-#include "attribution/matcher.h"
+#include "account/matcher.h"
 
 #include <algorithm>
 #include <catch2/catch_get_random_seed.hpp>
@@ -14,6 +14,7 @@
 namespace {
 
 using namespace noised;
+using namespace noised::account;
 
 struct Taken {
   Detour detour;

@@ -2,7 +2,7 @@
 // The ledger by brute force: every nanosecond of a short detour is painted with its owner, then counted.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,9 +11,11 @@
 #include <set>
 #include <vector>
 
-#include "attribution/overhead_bounds.h"
+#include "account/overhead_bounds.h"
 
 namespace noised::oracle {
+
+using namespace noised::account;
 
 /// An interval in units after the detour's start; start == end is an instant.
 struct Stroke {

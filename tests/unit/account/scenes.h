@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "attribution_oracle.h"
+#include "unit/account/oracle.h"
 
 namespace noised::oracle {
+
+using namespace noised::account;
 
 /// A random number from `low` to `high`, both included; the same on every standard library.
 inline std::int64_t between(std::mt19937_64& random, std::int64_t low, std::int64_t high) {

@@ -7,9 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "attribution/matcher.h"
+#include "account/matcher.h"
 
 using namespace noised;
+using namespace noised::account;
 
 namespace {
 

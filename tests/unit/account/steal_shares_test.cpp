@@ -5,9 +5,10 @@
 #include <random>
 #include <vector>
 
-#include "watch/steal_shares.h"
+#include "account/steal_shares.h"
 
 using namespace noised;
+using namespace noised::account;
 
 TEST_CASE("steal: each account has as much of it as of the time for which any task had the CPU") {
   StealShares shares(3);

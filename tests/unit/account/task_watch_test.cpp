@@ -7,11 +7,11 @@
 #include <random>
 #include <vector>
 
-#include "watch/loss_ledger.h"
-#include "watch/stretches.h"
-#include "watch/task_watch.h"
+#include "account/task_run.h"
+#include "account/task_watch.h"
 
 using namespace noised;
+using namespace noised::account;
 
 namespace {
 
@@ -48,7 +48,7 @@ struct Scene {
 
   void run(std::size_t cpu, std::uint32_t pid, std::uint64_t start_ns, std::uint64_t end_ns, TaskCounts counts,
            bool ended = false) {
-    const TaskRun run{start_ns, end_ns, pid, pid, pid, 1, false, ended, counts};
+    const TaskRun run{start_ns, end_ns, pid, pid, pid, 1, false, ended, counts, {pid, 0}};
     watch.add(cpu, run, interval(Kind::task, start_ns, end_ns, pid));
   }
   void kernel_thread(std::size_t cpu, std::uint32_t pid, std::uint64_t start_ns, std::uint64_t end_ns) {
@@ -104,7 +104,7 @@ TEST_CASE("watch: who had the CPU while a task waited is told, with what interru
   CHECK(wait.loss.detour.end_ns == 4'000);
   CHECK_FALSE(wait.loss.detour.in_doubt);
   LossLedger ledgers;
-  const Ledger& ledger = ledgers.divide(wait.loss, wait.intervals);
+  const DetourLedger& ledger = ledgers.divide(wait.loss, wait.intervals);
   CHECK(ledger.explained_ns == 2'000);
   REQUIRE(ledger.entries.size() == 3);
   CHECK(ledger.entries[0].self_ns == 1'000);
@@ -186,12 +186,12 @@ TEST_CASE("watch: a task that keeps the CPU is told its interruptions meanwhile"
   scene.run(0, 8, 0, 1'000, counts_of(1, 0, 1, 0));
   scene.watch.add(0, interval(Kind::vector, 1'500, 1'600));
   scene.watch.add(0, interval(Kind::vector, 5'000, 5'100));
-  scene.watch.add(0, {7, 70, 1, 1'000}, 4'000);
+  scene.watch.add(0, {7, 70, 1, 1'000, 7}, 4'000);
   REQUIRE(scene.notes.losses.size() == 1);  // the second may be a part of one that is still open
   CHECK(scene.notes.losses[0].loss.pid == 7);
-  scene.watch.add(0, {7, 70, 1, 5'050}, 9'000);  // another run: what came before it has a record to come
+  scene.watch.add(0, {7, 70, 1, 5'050, 7}, 9'000);  // another run: what came before it has a record to come
   CHECK(scene.notes.losses.size() == 1);
-  scene.watch.add(0, {7, 70, 1, 1'000}, 9'000);
+  scene.watch.add(0, {7, 70, 1, 1'000, 7}, 9'000);
   CHECK(scene.notes.losses.size() == 2);
   scene.run(0, 7, 1'000, 10'000, counts_of(1, 0, 1, 0));
   CHECK(scene.notes.losses.size() == 2);  // each once
@@ -208,6 +208,95 @@ TEST_CASE("watch: a wait longer than what is remembered of its CPU is in doubt")
   scene.watch.settle(end_ns + 5);
   REQUIRE(scene.notes.losses.size() == 1);
   CHECK(scene.notes.losses[0].loss.detour.in_doubt);
+}
+
+namespace {
+
+Interval while_idle(Interval interval) {
+  interval.flags |= NOISED_FLAG_IDLE;
+  return interval;
+}
+
+}  // namespace
+
+TEST_CASE("watch: what an idle CPU does after a wakeup is in the wait of the task, and interrupts nobody") {
+  Scene scene;
+  scene.run(0, 7, 1'000, 2'000, counts_of(1, 0, 1, 0));
+  scene.watch.add(0, while_idle(interval(Kind::vector, 50'000, 53'000)));
+  scene.watch.add(0, while_idle(interval(Kind::softirq, 53'000, 90'000)));
+  scene.run(0, 7, 91'000, 95'000, counts_of(2, 31'000, 2, 0));  // woken inside the softirq
+  scene.watch.settle(95'000);
+  REQUIRE(scene.notes.losses.size() == 1);
+  const Told& wait = scene.notes.losses[0];
+  CHECK(wait.loss.kind == LossKind::queued);
+  CHECK(wait.loss.detour.start_ns == 60'000);
+  CHECK(wait.loss.detour.end_ns == 91'000);
+  LossLedger ledgers;
+  const DetourLedger& ledger = ledgers.divide(wait.loss, wait.intervals);
+  REQUIRE(ledger.entries.size() == 1);
+  CHECK(ledger.entries[0].kind == Kind::softirq);
+  CHECK(ledger.entries[0].self_ns == 30'000);
+  CHECK(ledger.overhead_ns == 1'000);
+}
+
+TEST_CASE("watch: a wait on an idle CPU begins with the wakeup, and leaving idle is its first part") {
+  Scene scene;
+  scene.run(0, 7, 1'000, 2'000, counts_of(1, 0, 1, 0));
+  scene.watch.add_idle_exit(0, 7, while_idle(interval(Kind::task, 50'000, 80'000)));
+  scene.watch.add(0, while_idle(interval(Kind::vector, 80'100, 82'100)));
+  scene.run(0, 7, 83'100, 95'000, counts_of(2, 2'000, 2, 0));  // put on the queue by the vector
+  scene.watch.settle(95'000);
+  REQUIRE(scene.notes.losses.size() == 1);
+  const Told& wait = scene.notes.losses[0];
+  CHECK(wait.loss.detour.start_ns == 50'000);
+  CHECK(wait.loss.waited_ns == 33'100);
+  CHECK(scene.notes.runs[1].facts.waited_ns == 33'100);
+  LossLedger ledgers;
+  const DetourLedger& ledger = ledgers.divide(wait.loss, wait.intervals);
+  REQUIRE(ledger.entries.size() == 2);
+  CHECK(ledger.entries[0].kind == Kind::task);
+  CHECK(ledger.entries[0].self_ns == 30'000);
+  CHECK(ledger.entries[1].self_ns == 2'000);
+  CHECK(ledger.overhead_ns == 1'100);
+}
+
+TEST_CASE("watch: a wait on an idle CPU that the kernel does not count is told, unless it is not known whose it was") {
+  Scene scene;
+  scene.run(0, 7, 1'000, 2'000, counts_of(1, 0, 1, 0));
+  scene.watch.add_idle_exit(0, 7, while_idle(interval(Kind::task, 50'000, 80'000)));
+  scene.run(0, 7, 83'000, 84'000, counts_of(2, 0, 2, 0));
+  scene.watch.add_idle_exit(0, 7, while_idle(interval(Kind::task, 90'000, 91'000)));
+  scene.run(0, 7, 93'000, 94'000, counts_of(5, 0, 5, 0));  // and two runs between that nobody saw
+  scene.watch.settle(95'000);
+  REQUIRE(scene.notes.losses.size() == 1);
+  CHECK(scene.notes.losses[0].loss.detour.start_ns == 50'000);
+  CHECK(scene.notes.losses[0].loss.detour.end_ns == 83'000);
+}
+
+TEST_CASE("watch: the wakeup of one task lengthens no other's wait, and none twice") {
+  Scene scene;
+  scene.run(0, 7, 1'000, 2'000, counts_of(1, 0, 1, 0));
+  scene.run(0, 8, 2'000, 3'000, counts_of(1, 0, 1, 0));
+  scene.watch.add_idle_exit(0, 7, while_idle(interval(Kind::task, 50'000, 80'000)));
+  scene.run(0, 8, 83'000, 84'000, counts_of(2, 2'000, 2, 0));
+  scene.run(0, 7, 84'000, 85'000, counts_of(2, 3'000, 2, 0));
+  scene.run(0, 7, 95'000, 96'000, counts_of(3, 4'000, 3, 0));
+  scene.watch.settle(96'000);
+  REQUIRE(scene.notes.losses.size() == 3);
+  CHECK(scene.notes.losses[0].loss.detour.start_ns == 81'000);
+  CHECK(scene.notes.losses[1].loss.detour.start_ns == 50'000);
+  CHECK(scene.notes.losses[2].loss.detour.start_ns == 94'000);
+}
+
+TEST_CASE("watch: a wakeup that led a task to another CPU does not lengthen its next wait here") {
+  Scene scene;
+  scene.run(0, 7, 1'000, 2'000, counts_of(1, 0, 1, 0));
+  scene.watch.add_idle_exit(0, 7, while_idle(interval(Kind::task, 50'000, 80'000)));
+  scene.run(1, 7, 83'000, 84'000, counts_of(2, 2'000, 2, 0));
+  scene.run(0, 7, 94'000, 95'000, counts_of(3, 5'000, 3, 0));
+  scene.watch.settle(95'000);
+  REQUIRE(scene.notes.losses.size() == 2);
+  CHECK(scene.notes.losses[1].loss.detour.start_ns == 91'000);
 }
 
 // Tasks that run, sleep and are preempted on two CPUs, with interrupts in between: whatever happens, every nanosecond
@@ -255,8 +344,8 @@ TEST_CASE("watch: everything that happened is told once") {
     for (const Told& told : scene.notes.losses) {
       const std::uint64_t ns = told.loss.detour.end_ns - told.loss.detour.start_ns;
       (told.loss.kind == LossKind::interrupted ? told_strikes_ns : told_waits_ns) += ns;
-      const Ledger& ledger = ledgers.divide(told.loss, told.intervals);
-      CHECK(ledger.explained_ns + ledger.overhead_ns + ledger.outside_ns + ledger.unexplained_ns == ns);
+      const DetourLedger& ledger = ledgers.divide(told.loss, told.intervals);
+      CHECK(ledger.explained_ns + ledger.overhead_ns + ledger.outside_ns() + ledger.unexplained_ns == ns);
       for (const Interval& each : told.intervals) {
         CHECK_FALSE((each.kind == Kind::task && each.id == told.loss.pid));
       }

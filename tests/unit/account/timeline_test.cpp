@@ -4,9 +4,10 @@
 #include <random>
 #include <vector>
 
-#include "watch/timeline.h"
+#include "account/task_watch.h"
 
 using namespace noised;
+using namespace noised::account;
 
 namespace {
 

@@ -3,7 +3,7 @@
 // happened.
 #pragma once
 
-#include <noised/watch.h>
+#include "model/watch.h"
 
 #include <array>
 #include <map>
@@ -12,17 +12,21 @@
 #include <string>
 #include <vector>
 
-#include "base/monotonic.h"
-#include "pipeline/detour_feed.h"
-#include "pipeline/ledger_counter.h"
-#include "pipeline/report_builder.h"
-#include "pipeline/sink.h"
-#include "pipeline/watch_account.h"
-#include "recording_scene.h"
-#include "watch/loss_ledger.h"
-#include "watch/task_watch.h"
+#include "account/detour_feed.h"
+#include "account/ledger_counter.h"
+#include "account/report_builder.h"
+#include "account/sink.h"
+#include "account/task_run.h"
+#include "account/task_watch.h"
+#include "account/watch_account.h"
+#include "base/clocks.h"
+#include "unit/recording/scene.h"
 
 namespace noised::test {
+
+using namespace noised::account;
+using namespace noised::recording;
+using namespace noised::system;
 
 /// What TaskPipeline does with the records of its rings, without a kernel.
 class WatchedRun : public Recordable, private WatchSink {
@@ -69,7 +73,10 @@ class WatchedRun : public Recordable, private WatchSink {
     WatchReport report;
     account_->fill(report);
     for (const Cpu& cpu : cpus_) {
-      if (cpu.current && chosen_(cpu.current->pid)) account_->add_current(*cpu.current, now_ns_, report);
+      if (!cpu.current || !chosen_(cpu.current->pid)) continue;
+      CurrentTask current = *cpu.current;
+      current.life = watch_.life_of(current);
+      account_->add_current(current, now_ns_, report);
     }
     return report;
   }
@@ -87,7 +94,8 @@ class WatchedRun : public Recordable, private WatchSink {
     for (std::size_t i = 0; i < cpus_.size(); ++i) {
       const std::uint64_t since_ns = cpus_[i].now_ns;
       now_ns_ = std::max(now_ns_, since_ns);
-      cpus_[i].current = CurrentTask{kFirstPid + static_cast<std::uint32_t>(i), kNoName, 0, since_ns};
+      const std::uint32_t pid = kFirstPid + static_cast<std::uint32_t>(i);
+      cpus_[i].current = CurrentTask{pid, kNoName, 0, since_ns, pid};
     }
     if (recorder != nullptr) recorder->after_drain(*this);
   }
@@ -165,7 +173,7 @@ class WatchedRun : public Recordable, private WatchSink {
     task.end_ns = end;
     const bool ended = one_in(25);
     const SourceId name = sources.intern(Kind::task, one_in(40) ? "renamed" : "rank" + std::to_string(pid));
-    const TaskRun run{start, end, pid, process_of(pid), name, 0, task.preempted, ended, counts};
+    const TaskRun run{start, end, pid, process_of(pid), name, 0, task.preempted, ended, counts, {pid, 0}};
     const Interval interval{start, end, name, Kind::task, 0, pid, 0};
     add(cpu, interval);
     watch_.add(cpu, run, interval);
@@ -176,12 +184,13 @@ class WatchedRun : public Recordable, private WatchSink {
   void lost(std::size_t cpu, const Loss& loss, std::span<const Interval> of) override {
     Loss judged = loss;
     judged.detour.in_doubt |= one_in(30);
-    Ledger& ledger = cpus_[cpu].ledger.divide(judged, of);
-    ledger.hypervisor_ns = ledger.outside_ns / 2;
+    DetourLedger& ledger = cpus_[cpu].ledger.divide(judged, of);
+    ledger.hardware_ns = ledger.hypervisor_ns / 2;  // of both kinds, as recordings may be
+    ledger.hypervisor_ns -= ledger.hardware_ns;
     cpus_[cpu].counter.count(ledger);
     most_entries = std::max(most_entries, ledger.entries.size());
     if (account_ && chosen_(loss.pid)) account_->lost(judged, ledger);
-    const auto describe = [&](const Ledger&, std::size_t index, FeedDetour& to) {
+    const auto describe = [&](const DetourLedger&, std::size_t index, FeedDetour& to) {
       if (index % 2 == 0) to.add_detail(DetailKey::pid, judged.detour.start_ns % 1'000);
     };
     FeedDetour shown;
