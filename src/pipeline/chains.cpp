@@ -6,11 +6,8 @@
 
 #include <cstring>
 
-namespace noised {
+namespace noised::pipeline {
 namespace {
-
-// Addresses of instructions that faulted are many; functions that were called are few.
-constexpr std::size_t kFunctions = 4096;
 
 std::string_view comm_of(const noised_origin& origin) {
   return {origin.comm, strnlen(origin.comm, sizeof(origin.comm))};
@@ -20,15 +17,8 @@ bool is_kernel_address(std::uint64_t address) { return address >> 63U != 0; }
 
 }  // namespace
 
-std::string_view Chains::function(std::uint64_t address) {
-  if (functions_.size() >= kFunctions) functions_.clear();
-  const auto [found, is_new] = functions_.try_emplace(address);
-  if (is_new) found->second = names_.function(address);
-  return found->second;
-}
-
 // An interrupt acts on nobody's behalf: the task that it struck did nothing.
-void Chains::add_actor(const noised_origin& origin, const Keys& keys, FeedDetour& detour) {
+void Chains::add_actor(const noised_origin& origin, const Keys& keys, account::FeedDetour& detour) {
   const auto context = static_cast<Kind>(origin.context_kind);
   if (context != Kind::none && context < Kind::hypervisor && context != Kind::page_fault) {
     const Source& source = sources_.at(names_.resolve(context, origin.context_id));
@@ -43,68 +33,73 @@ void Chains::add_actor(const noised_origin& origin, const Keys& keys, FeedDetour
   detour.add_detail(keys.cpu, origin.cpu);
 }
 
-void Chains::describe_task(const Ledger& ledger, std::size_t index, const Cause* cause, std::uint64_t now_ns,
-                           FeedDetour& detour) {
-  const LedgerEntry& entry = ledger.entries[index];
+void Chains::describe_task(const account::DetourLedger& ledger, std::size_t index, const account::Cause* cause,
+                           std::uint64_t now_ns, account::FeedDetour& detour) {
+  const account::LedgerEntry& entry = ledger.entries[index];
   if (entry.id == 0) return;  // the idle task
   const auto pid = static_cast<std::uint32_t>(entry.id);
-  detour.add_detail(DetailKey::pid, pid);
+  detour.add_detail(account::DetailKey::pid, pid);
   if (cause != nullptr && cause->known) {
-    add_actor(cause->origin, {DetailKey::waker, DetailKey::waker_pid, DetailKey::waker_cpu, DetailKey::waker_context},
+    add_actor(cause->origin,
+              {account::DetailKey::waker, account::DetailKey::waker_pid, account::DetailKey::waker_cpu,
+               account::DetailKey::waker_context},
               detour);
   } else if (cause != nullptr && cause->here) {
-    detour.add_detail(DetailKey::waker_context, "this CPU");
+    detour.add_detail(account::DetailKey::waker_context, "this CPU");
   }
   if (cause != nullptr && cause->moved) {
-    add_actor(cause->mover, {DetailKey::mover, DetailKey::mover_pid, DetailKey::mover_cpu, DetailKey::mover_context},
+    add_actor(cause->mover,
+              {account::DetailKey::mover, account::DetailKey::mover_pid, account::DetailKey::mover_cpu,
+               account::DetailKey::mover_context},
               detour);
   }
   const std::uint64_t cgroup = cause == nullptr ? 0
                                : cause->known   ? cause->origin.subject
                                : cause->moved   ? cause->mover.subject
                                                 : 0;
-  std::string_view service = cgroup == 0 ? std::string_view() : services_.of_cgroup(cgroup, now_ns);
-  if (service.empty() && cgroup == 0) service = services_.of_process(pid, now_ns);
-  detour.add_detail(DetailKey::service, service);
+  detour.add_detail(account::DetailKey::service,
+                    cgroup == 0 ? services_.of_process(pid, now_ns) : services_.of_cgroup(cgroup, pid, now_ns));
   for (std::size_t inner = index + 1; inner < ledger.entries.size() && ledger.entries[inner].depth > entry.depth;
        ++inner) {
     if (ledger.entries[inner].kind != Kind::work) continue;
-    detour.add_detail(DetailKey::work, sources_.at(ledger.entries[inner].source).name);
+    detour.add_detail(account::DetailKey::work, sources_.at(ledger.entries[inner].source).name);
     break;
   }
 }
 
-void Chains::describe_interrupt(const Cause& cause, FeedDetour& detour) {
-  add_actor(cause.origin, {DetailKey::sender, DetailKey::sender_pid, DetailKey::sender_cpu, DetailKey::sender_context},
+void Chains::describe_interrupt(const account::Cause& cause, account::FeedDetour& detour) {
+  add_actor(cause.origin,
+            {account::DetailKey::sender, account::DetailKey::sender_pid, account::DetailKey::sender_cpu,
+             account::DetailKey::sender_context},
             detour);
   if (cause.origin.kind == NOISED_ORIGIN_QUEUE) return;  // the entry itself is named after the function
   if (cause.origin.subject != 0) {
-    detour.add_detail(DetailKey::function, function(cause.origin.subject));
+    detour.add_detail(account::DetailKey::function, sources_.at(names_.resolve(Kind::csd, cause.origin.subject)).name);
   } else {
-    detour.add_detail(DetailKey::sender_code, function(cause.origin.code));
+    detour.add_detail(account::DetailKey::sender_code, names_.code(cause.origin.code));
   }
-  if (cause.sends > 1) detour.add_detail(DetailKey::sends, cause.sends);
+  if (cause.sends > 1) detour.add_detail(account::DetailKey::sends, cause.sends);
 }
 
-void Chains::describe_fault(const LedgerEntry& entry, FeedDetour& detour) {
+void Chains::describe_fault(const account::LedgerEntry& entry, account::FeedDetour& detour) {
   if ((entry.flags & NOISED_FLAG_HANDLING) != 0) return;
-  detour.add_detail(DetailKey::address, (entry.flags & NOISED_FLAG_KERNEL_ADDRESS) != 0 ? "kernel" : "user");
+  detour.add_detail(account::DetailKey::address, (entry.flags & NOISED_FLAG_KERNEL_ADDRESS) != 0 ? "kernel" : "user");
   if (is_kernel_address(entry.id)) {
-    detour.add_detail(DetailKey::ip, function(entry.id));
+    detour.add_detail(account::DetailKey::ip, names_.code(entry.id));
     return;
   }
   scratch_.clear();
   fmt::format_to(std::back_inserter(scratch_), "{:#x}", entry.id);
-  detour.add_detail(DetailKey::ip, scratch_);
+  detour.add_detail(account::DetailKey::ip, scratch_);
 }
 
-void Chains::describe(const Ledger& ledger, std::size_t index, const CauseMatcher& causes, std::uint64_t now_ns,
-                      FeedDetour& detour) {
-  const LedgerEntry& entry = ledger.entries[index];
-  const Cause* const cause = causes.find(entry.cause);
+void Chains::describe(const account::DetourLedger& ledger, std::size_t index, const account::CauseMatcher& causes,
+                      std::uint64_t now_ns, account::FeedDetour& detour) {
+  const account::LedgerEntry& entry = ledger.entries[index];
+  const account::Cause* const cause = causes.find(entry.cause);
   if (entry.kind == Kind::task) describe_task(ledger, index, cause, now_ns, detour);
   if (entry.kind == Kind::page_fault) describe_fault(entry, detour);
   if ((entry.kind == Kind::vector || entry.kind == Kind::csd) && cause != nullptr) describe_interrupt(*cause, detour);
 }
 
-}  // namespace noised
+}  // namespace noised::pipeline

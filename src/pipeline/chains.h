@@ -4,46 +4,42 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 
-#include "attribution/causes.h"
-#include "attribution/ledger.h"
-#include "pipeline/detour_feed.h"
-#include "trace/names.h"
-#include "trace/services.h"
+#include "account/attributor.h"
+#include "account/causes.h"
+#include "account/detour_feed.h"
+#include "system/names.h"
+#include "system/services.h"
 
-namespace noised {
+namespace noised::pipeline {
 
-/// Puts names to numbers; about 300 ns for an entry that has a chain, in the daemon. Names of functions are remembered.
+/// Puts names to numbers; about 300 ns for an entry that has a chain, in the daemon.
 class Chains {
  public:
-  Chains(Names& names, const SourceTable& sources, Services& services)
+  Chains(system::Names& names, const SourceTable& sources, system::Services& services)
       : names_(names), sources_(sources), services_(services) {}
 
   /// Adds the details of ledger.entries[index] to the newest entry of `detour`, as of `now_ns`.
-  void describe(const Ledger& ledger, std::size_t index, const CauseMatcher& causes, std::uint64_t now_ns,
-                FeedDetour& detour);
+  void describe(const account::DetourLedger& ledger, std::size_t index, const account::CauseMatcher& causes,
+                std::uint64_t now_ns, account::FeedDetour& detour);
 
  private:
   struct Keys {
-    DetailKey name;
-    DetailKey pid;
-    DetailKey cpu;
-    DetailKey context;
+    account::DetailKey name;
+    account::DetailKey pid;
+    account::DetailKey cpu;
+    account::DetailKey context;
   };
-  void describe_task(const Ledger& ledger, std::size_t index, const Cause* cause, std::uint64_t now_ns,
-                     FeedDetour& detour);
-  void describe_interrupt(const Cause& cause, FeedDetour& detour);
-  void describe_fault(const LedgerEntry& entry, FeedDetour& detour);
-  void add_actor(const noised_origin& origin, const Keys& keys, FeedDetour& detour);
-  std::string_view function(std::uint64_t address);
+  void describe_task(const account::DetourLedger& ledger, std::size_t index, const account::Cause* cause,
+                     std::uint64_t now_ns, account::FeedDetour& detour);
+  void describe_interrupt(const account::Cause& cause, account::FeedDetour& detour);
+  void describe_fault(const account::LedgerEntry& entry, account::FeedDetour& detour);
+  void add_actor(const noised_origin& origin, const Keys& keys, account::FeedDetour& detour);
 
-  Names& names_;
+  system::Names& names_;
   const SourceTable& sources_;
-  Services& services_;
-  std::unordered_map<std::uint64_t, std::string> functions_;
+  system::Services& services_;
   std::string scratch_;
 };
 
-}  // namespace noised
+}  // namespace noised::pipeline

@@ -8,12 +8,10 @@
 
 #include <algorithm>
 
-#include "base/cpu_set.h"
+#include "base/clocks.h"
 #include "base/cpus.h"
-#include "base/monotonic.h"
-#include "base/tsc.h"
 
-namespace noised {
+namespace noised::pipeline {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
@@ -87,12 +85,12 @@ void EntryGauge::spin() {
   const sched_param none{};
   sched_setscheduler(0, SCHED_IDLE, &none);
   tid_ = static_cast<std::uint32_t>(gettid());
-  clock_.add(read_clock_sample());
+  clock_.add(system::read_clock_sample());
   for (const std::uint64_t end_ns = monotonic_ns() + kRateNs; !clock_.ready() && !stop_;) {
-    if (monotonic_ns() >= end_ns) clock_.add(read_clock_sample());
+    if (monotonic_ns() >= end_ns) clock_.add(system::read_clock_sample());
   }
   if (clock_.ready()) look_for_gaps(clock_.to_ticks(kThresholdNs), read_tsc() + clock_.to_ticks(kSpinNs));
-  for (unsigned tries = 0; tries < 100 && !clock_.add(read_clock_sample()); ++tries) {
+  for (unsigned tries = 0; tries < 100 && !clock_.add(system::read_clock_sample()); ++tries) {
   }
   ended_ns_ = monotonic_ns();
 }
@@ -103,11 +101,11 @@ void EntryGauge::disturb() {
   for (unsigned times = 0; times < kWakeups && !stop_; ++times) rest();
 }
 
-void EntryGauge::lost(const Loss& loss, std::span<const Interval> intervals) {
+void EntryGauge::lost(const account::Loss& loss, std::span<const Interval> intervals) {
   if (loss.pid == tid_) learner_.add(loss, intervals);
 }
 
-std::optional<EntryCosts> EntryGauge::costs(std::uint64_t settled_ns) const {
+std::optional<account::EntryCosts> EntryGauge::costs(std::uint64_t settled_ns) const {
   if (ended_ns_ == 0 || settled_ns <= ended_ns_) return std::nullopt;
   std::vector<Detour> gaps;
   gaps.reserve(gaps_.size());
@@ -115,4 +113,4 @@ std::optional<EntryCosts> EntryGauge::costs(std::uint64_t settled_ns) const {
   return learner_.learn(gaps);
 }
 
-}  // namespace noised
+}  // namespace noised::pipeline

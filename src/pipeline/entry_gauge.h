@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "trace/clock.h"
-#include "watch/entry_costs.h"
+#include "account/entry_costs.h"
+#include "system/clock.h"
 
-namespace noised {
+namespace noised::pipeline {
 
 /// For 0.3 s, one thread spins on a watched CPU as long as nobody else wants it (SCHED_IDLE), and another one wakes up
 /// there.
@@ -29,9 +29,9 @@ class EntryGauge {
   EntryGauge& operator=(const EntryGauge&) = delete;
 
   /// Something that any task lost.
-  void lost(const Loss& loss, std::span<const Interval> intervals);
+  void lost(const account::Loss& loss, std::span<const Interval> intervals);
   /// What was learned, once all that its thread lost was added; it is told until `settled_ns`.
-  [[nodiscard]] std::optional<EntryCosts> costs(std::uint64_t settled_ns) const;
+  [[nodiscard]] std::optional<account::EntryCosts> costs(std::uint64_t settled_ns) const;
 
  private:
   struct TickGap {
@@ -49,8 +49,8 @@ class EntryGauge {
   std::atomic<std::uint64_t> ended_ns_ = 0;  // then; what it writes below is complete
   std::atomic<bool> stop_ = false;
   std::vector<TickGap> gaps_;
-  ClockMap clock_;
-  EntryLearner learner_;
+  system::ClockMap clock_;
+  account::EntryLearner learner_;
 };
 
-}  // namespace noised
+}  // namespace noised::pipeline

@@ -6,101 +6,86 @@
 #include <functional>
 #include <utility>
 
-namespace noised {
+namespace noised::pipeline {
 namespace {
 
-// More than a ring of any size holds: a drain ends even if the kernel produces faster than we read.
-constexpr std::size_t kDrainLimit = std::size_t{1} << 20U;
 // A busy drain has 1,250 intervals of one CPU at 50,000 a second.
 constexpr std::size_t kIntervals = 16384;
-constexpr std::uint64_t kStealIntervalNs = 1'000'000'000;
 // Readers may ask for drains at any rate; samples closer than this would make segments of the clock too short to be
 // exact, and the remembered ones too few.
 constexpr std::uint64_t kClockIntervalNs = 5'000'000;
+// An interrupt spoils a reading, seldom two of them.
+constexpr int kClockTries = 3;
+// A detour whose ends are not known better than that is not matched: its neighbours' intervals would be taken for its.
+constexpr std::uint64_t kLargestToleranceNs = 10'000;
 // A blind CPU is told within two of these. Where reading the kernel's counts takes longer than a thousandth of it, on
 // machines with many CPUs and devices, it comes as much more rarely.
 constexpr std::uint64_t kSightIntervalNs = 2'000'000'000;
 constexpr std::uint64_t kSightShare = 1000;
-// The kernel's programs read a clock that, while it is being adjusted, may be a hair ahead of ours.
-constexpr std::uint64_t kAheadNs = 1'000'000;
+
+std::vector<unsigned> cpus_of(std::span<probe::MeasuringLoop* const> loops) {
+  std::vector<unsigned> cpus;
+  for (const probe::MeasuringLoop* const loop : loops) cpus.push_back(loop->cpu());
+  return cpus;
+}
 
 }  // namespace
 
-Pipeline::Stream::Stream(std::size_t place, MeasuringLoop& of, const WatchOptions& options, const SourceTable& sources,
-                         std::uint64_t now_ns)
-    : index(place), loop(of), watched(options, sources), doubt(now_ns) {
+Pipeline::Stream::Stream(const StreamParts& parts, std::size_t place, probe::MeasuringLoop& of,
+                         const account::WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns)
+    : CpuStream(parts, of.cpu(), kIntervals, now_ns), index(place), loop(of), watched(options, sources) {
   popped.reserve(of.ring().capacity());
-  intervals.reserve(kIntervals);
+  stolen.reserve(account::StealMarks::kWindows);
 }
 
-Pipeline::Pipeline(KernelEvents& kernel, std::span<MeasuringLoop* const> loops, ClockMap& clock, SourceTable& sources,
-                   Names& names, const PipelineOptions& options)
+Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop* const> loops, system::ClockMap& clock,
+                   SourceTable& sources, system::Names& names, const PipelineOptions& options)
     : kernel_(kernel),
       clocks_(options.clocks),
+      drain_clock_(clocks_.now_ns),
       clock_(clock),
       sources_(sources),
       names_(names),
       chains_(names, sources, services_),
-      steal_clock_(options.steal_clock),
+      steal_(kernel, options.steal_clock, loops.empty() ? options.watched_cpus : cpus_of(loops), clocks_.now_ns()),
       interrupts_(options.interrupts),
       counted_vectors_(interrupts_ == nullptr ? 0 : interrupts_->vectors()),
       feed_(options.feed_size),
       started_ns_(clocks_.now_ns()),
       drained_ns_(started_ns_) {
-  for (MeasuringLoop* const loop : loops) {
-    WatchOptions watch;
+  const StreamParts stream_parts{kernel_, names, drain_clock_};
+  for (probe::MeasuringLoop* const loop : loops) {
+    account::WatchOptions watch;
     watch.cpu = loop->cpu();
     watch.threshold_ns = options.threshold_ns;
     watch.outside = options.outside;
-    watch.steal_step_ns = steal_clock_ == nullptr ? 0 : StealClock::step_ns();
-    streams_.emplace_back(streams_.size(), *loop, watch, sources, started_ns_);
-    streams_.back().losses.kernel = kernel_.lost(watch.cpu);
+    streams_.emplace_back(stream_parts, streams_.size(), *loop, watch, sources, started_ns_);
   }
   if (!options.watched_cpus.empty()) {
-    TaskPipelineOptions tasks{
-        options.watched_cpus, options.outside, steal_clock_ == nullptr ? 0 : StealClock::step_ns(), {}};
+    TaskPipelineOptions tasks{options.watched_cpus, options.outside, {}};
     tasks.counters.reserve(streams_.size());
-    const PipelineParts parts{kernel_, sources_, names_, chains_, feed_};
+    const PipelineParts parts{stream_parts, sources_, chains_, feed_};
     for (Stream& stream : streams_) tasks.counters.push_back(&stream.watched.counter());
     tasks_ = std::make_unique<TaskPipeline>(parts, tasks, started_ns_);
-    tasks_stolen_ns_.resize(options.watched_cpus.size());
-    tasks_shared_ns_.resize(options.watched_cpus.size());
   }
   missed_runs_ = kernel_.missed_runs();
   lost_origins_ = kernel_.lost_origins();
-  look_at_steal(started_ns_);
 }
 
-// Nothing that is read now has ended later. Few records are younger than the drain: for those the clock is read again.
-std::uint64_t Pipeline::latest_ns(std::uint64_t end_ns) {
-  if (end_ns > latest_ns_) latest_ns_ = clocks_.now_ns() + kAheadNs;
-  return latest_ns_;
-}
-
-void Pipeline::take(Stream& stream, const noised_record& record, const char* comm) {
-  const std::uint64_t end_ns = record.start_ns + record.duration_ns;
-  switch (meaning_of(record, comm, latest_ns(end_ns))) {
-    case Meaning::interval:
-      if (record.kind == NOISED_KIND_VECTOR && (counted_vectors_ >> (record.id % 32) & 1U) != 0) ++stream.interrupts;
-      stream.intervals.push_back(Interval{record.start_ns, end_ns, names_.resolve(record, comm),
-                                          static_cast<Kind>(record.kind), record.flags, record.id, 0});
-      break;
-    case Meaning::unseen:
-      stream.doubt.unseen_ns().push_back(record.start_ns);
-      break;
-    case Meaning::stopped:
-      stream.doubt.stopped_ns().push_back(record.start_ns);
-      break;
-    case Meaning::bad:
-      ++stream.bad_records;
-      break;
-  }
+void Pipeline::take(Stream& stream, const noised_record& record, const char* comm) const {
+  const system::Meaning meaning = stream.take(record, comm);
+  if (meaning == system::Meaning::stolen)
+    stream.stolen.push_back({record.start_ns, record.start_ns + record.duration_ns, record.id});
+  if (meaning == system::Meaning::stopped) stream.doubt().stopped_ns().push_back(record.start_ns);
+  if (meaning != system::Meaning::interval || record.kind != NOISED_KIND_VECTOR) return;
+  if ((counted_vectors_ >> (record.id % 32) & 1U) != 0) ++stream.interrupts;
 }
 
 // A record tells how its CPU was watched when it was made.
 void Pipeline::take_either(Stream& stream, const noised_record& record, const char* comm,
                            const noised_run_record* run) {
-  if (!tasks_ || record.watched != NOISED_WATCH_TASKS) return take(stream, record, comm);
+  const bool is_of_tasks = record.watched == NOISED_WATCH_TASKS || record.watched == NOISED_WATCH_IDLE;
+  if (!tasks_ || !is_of_tasks) return take(stream, record, comm);
   tasks_->take(stream.index, record, comm, run);
   const std::uint64_t end_ns = record.start_ns + record.duration_ns;
   const bool is_loop = record.kind == NOISED_KIND_TASK && record.id == kernel_.state(stream.loop.cpu()).probe_pid;
@@ -114,14 +99,13 @@ void Pipeline::read(std::size_t index) {
   stream.last_ticks = stream.loop.progress().last_ticks.load(std::memory_order_acquire);
   stream.storing_ticks = stream.loop.progress().storing_ticks.load(std::memory_order_relaxed);
   stream.loop.ring().pop_all(stream.popped);
-  stream.intervals.clear();
-  stream.doubt.unseen_ns().clear();
-  stream.bad_records = 0;
+  stream.begin_drain();
+  stream.stolen.clear();
   if (tasks_) tasks_->begin_read(index);
   const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record* run) {
     take_either(stream, record, comm, run);
   };
-  kernel_.drain(index, kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
+  kernel_.drain(index, account::kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
   if (tasks_) tasks_->end_read(index);
   note_unseen_return(stream);
 }
@@ -133,20 +117,18 @@ void Pipeline::note_unseen_return(Stream& stream) {
   const volatile noised_cpu& state = kernel_.state(stream.loop.cpu());
   if (state.watched != NOISED_WATCH_LOOP || stream.loop.is_aside()) return;
   const std::uint64_t switched_ns = state.task_start_ns;
-  if (switched_ns != 0 && state.current_pid != state.probe_pid) stream.doubt.unseen_ns().push_back(switched_ns);
+  if (switched_ns != 0 && state.current_pid != state.probe_pid) stream.doubt().unseen_ns().push_back(switched_ns);
 }
 
 void Pipeline::read_origins() {
   std::uint64_t bad = 0;
   const auto sink = [&](const noised_origin& origin) {
-    const bool sound = is_sound(origin, latest_ns(origin.time_ns));
-    if (!sound) ++bad;
-    for (Stream& stream : streams_) {
-      const unsigned cpu = stream.loop.cpu();
-      const bool touched = cpu / 64 == origin.word && ((origin.targets >> (cpu % 64)) & 1U) != 0;
-      if (sound && touched) stream.causes.add(origin);
+    if (!system::is_sound(origin, drain_clock_.latest_ns(origin.time_ns))) {
+      ++bad;
+      return;
     }
-    if (sound && tasks_) tasks_->take(origin);
+    for (Stream& stream : streams_) stream.take(origin);
+    if (tasks_) tasks_->take(origin);
   };
   const bool complete = kernel_.drain_origins(std::cref(sink));
   const std::uint64_t lost = kernel_.lost_origins();
@@ -155,50 +137,41 @@ void Pipeline::read_origins() {
   bad_origins_ += bad;
 }
 
-// Returns whether something was lost since the last look, which came after the last drain.
-bool Pipeline::note_losses(Stream& stream) {
+// What is lost of a loop alone is the detours that its ring had no room for.
+bool Pipeline::note_losses(Stream& stream) const {
   const std::uint64_t began_ns = clocks_.now_ns();
-  LossCounts now = stream.losses;
-  now.kernel = kernel_.lost(stream.loop.cpu());
-  now.detours = stream.loop.ring().lost();
-  now.samples = stream.loop.ring().lost_samples();
-  LostCounters marked = now.kernel;
-  marked.unseen = stream.losses.kernel.unseen;  // a mark says itself which detour it touches
-  now.bad += stream.bad_records;
-  const bool lost =
-      missed_ || stream.bad_records != 0 || marked != stream.losses.kernel || now.detours != stream.losses.detours;
-  stream.losses = now;
-  stream.doubt.look(lost, began_ns, clocks_.now_ns());
-  return lost;
+  account::LossCounts& losses = stream.losses();
+  const std::uint64_t detours = std::exchange(losses.detours, stream.loop.ring().lost());
+  losses.samples = stream.loop.ring().lost_samples();
+  return stream.note_losses(missed_ || losses.detours != detours, began_ns);
 }
 
-// From intervals to intervals with causes. Where something was lost, none of this drain is given one: the lost may have
-// been any of theirs, and what is known may explain the wrong ones.
+// From intervals to intervals with causes.
 void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
-  const bool causes_known = !note_losses(stream) && !origins_missing_;
-  if (!causes_known) stream.causes.forget(began_ns);
+  stream.begin_join(!note_losses(stream) && !origins_missing_, began_ns);
   auto gap = stream.popped.cbegin();
-  for (Interval& interval : stream.intervals) {
+  for (Interval& interval : stream.intervals()) {
     pass_gaps(stream, gap, interval.end_ns);
-    if (causes_known) interval.cause = stream.causes.cause_of(interval);
+    stream.set_cause(interval);
     if (stream.watched.add(interval)) {
       if (sink_ != nullptr) sink_->interval(stream.index, interval);
       continue;
     }
-    ++stream.losses.refused;
-    stream.doubt.look(true, began_ns, clocks_.now_ns());
+    ++stream.losses().refused;
+    stream.doubt().look(true, began_ns, clocks_.now_ns());
   }
   pass_gaps(stream, gap, UINT64_MAX);
-  stream.causes.settle(began_ns);
+  stream.settle(began_ns);
 }
 
 // Forgets, for what ended later, the causes of what was not observed.
-void Pipeline::pass_gaps(Stream& stream, std::vector<TickDetour>::const_iterator& gap, std::uint64_t until_ns) const {
+void Pipeline::pass_gaps(Stream& stream, std::vector<probe::TickDetour>::const_iterator& gap,
+                         std::uint64_t until_ns) const {
   for (; gap != stream.popped.cend(); ++gap) {
-    if (gap->kind == GapKind::detour || gap->kind == GapKind::sample) continue;
+    if (gap->kind == probe::GapKind::detour || gap->kind == probe::GapKind::sample) continue;
     const std::uint64_t end_ns = clock_.to_ns(gap->end_ticks);
     if (end_ns > until_ns) return;
-    stream.causes.unobserved_until(end_ns);
+    stream.causes().unobserved_until(end_ns);
   }
 }
 
@@ -207,58 +180,66 @@ void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) c
   ++count;
   stream.gap_end_ns = blind.end_ns;
   stream.watched.skip(blind);
-  if (sink_ != nullptr) sink_->gap(stream.index, GapKind::moved, blind);
-  stream.causes.forget(drained_ns_);
+  if (sink_ != nullptr) sink_->gap(stream.index, probe::GapKind::moved, blind);
+  stream.causes().forget(drained_ns_);
 }
 
 // What the loop saw from the moment when a task took the CPU from it, until it came back from aside, is not the loop's.
-bool Pipeline::take_left(Stream& stream, std::uint64_t end_ns, GapKind kind) const {
+bool Pipeline::take_left(Stream& stream, std::uint64_t end_ns, probe::GapKind kind) const {
   const auto later = std::upper_bound(stream.left.begin(), stream.left.end(), end_ns);
   stream.aside |= later != stream.left.begin();
   stream.left.erase(stream.left.begin(), later);
   const bool left = stream.aside;
-  if (kind == GapKind::rested) stream.aside = false;
+  if (kind == probe::GapKind::rested) stream.aside = false;
   return left;
 }
 
-void Pipeline::add_detour(Stream& stream, const TickDetour& ticks) {
-  if (ticks.kind == GapKind::sample) {
+void Pipeline::add_detour(Stream& stream, const probe::TickDetour& ticks) {
+  if (ticks.kind == probe::GapKind::sample) {
     if (sink_ != nullptr) sink_->sample(stream.index, clock_.to_ns(ticks.start_ticks), ticks.end_ticks);
     return;
   }
-  if (ticks.end_ticks < ticks.start_ticks) {  // the counter itself went back: there is no such time
-    ++stream.losses.impossible;
+  // The counter itself went back, within it or since: there is no such time.
+  if (ticks.end_ticks < ticks.start_ticks || (clock_stepped_ && ticks.end_ticks > clock_.newest_ticks())) {
+    ++stream.losses().impossible;
     return;
   }
   Detour detour{clock_.to_ns(ticks.start_ticks), clock_.to_ns(ticks.end_ticks), false};
-  if (take_left(stream, detour.end_ns, ticks.kind) || ticks.kind == GapKind::rested) {  // meant to be: no loss
+  if (take_left(stream, detour.end_ns, ticks.kind) || ticks.kind == probe::GapKind::rested) {  // meant to be: no loss
     stream.gap_end_ns = detour.end_ns;
     stream.watched.rest(detour);
-    if (sink_ != nullptr) sink_->gap(stream.index, GapKind::rested, detour);
+    if (sink_ != nullptr) sink_->gap(stream.index, probe::GapKind::rested, detour);
     return;
   }
-  if (ticks.kind == GapKind::moved) return skip(stream, detour, stream.losses.moved);
-  if (stream.doubt.take_stopped(detour)) return skip(stream, detour, stream.losses.stopped);
-  detour.in_doubt = clock_stepped_ || stream.doubt.touch(detour);
-  const std::uint64_t tolerance_ns = clock_.uncertainty_ns();
-  const Ledger& ledger = stream.watched.add(detour, tolerance_ns);
-  const auto describe = [&](const Ledger& described, std::size_t index, FeedDetour& to) {
-    chains_.describe(described, index, stream.causes, drained_ns_, to);
+  if (ticks.kind == probe::GapKind::moved) return skip(stream, detour, stream.losses().moved);
+  if (stream.doubt().take_stopped(detour)) return skip(stream, detour, stream.losses().stopped);
+  const std::uint64_t uncertainty_ns =
+      std::max(clock_.uncertainty_ns(ticks.start_ticks), clock_.uncertainty_ns(ticks.end_ticks));
+  const std::uint64_t tolerance_ns = std::min(uncertainty_ns, kLargestToleranceNs);
+  detour.in_doubt = clock_stepped_ || uncertainty_ns > tolerance_ns || stream.doubt().touch(detour);
+  const account::DetourLedger& ledger = stream.watched.add(detour, tolerance_ns);
+  const auto describe = [&](const account::DetourLedger& described, std::size_t index, account::FeedDetour& to) {
+    chains_.describe(described, index, stream.causes(), drained_ns_, to);
   };
-  FeedDetour& shown = feed_.stage();
-  to_feed(stream.loop.cpu(), ledger, sources_, std::cref(describe), shown);
+  account::FeedDetour& shown = feed_.stage();
+  account::to_feed(stream.loop.cpu(), ledger, sources_, std::cref(describe), shown);
   if (sink_ != nullptr) sink_->detour(stream.index, ledger, tolerance_ns, shown);
 }
 
 void Pipeline::attribute(Stream& stream) {
-  const LoopProgress& progress = stream.loop.progress();
+  const probe::LoopProgress& progress = stream.loop.progress();
   if (stream.first_ns == 0 && progress.last_ticks.load(std::memory_order_acquire) != 0) {
     stream.first_ns = clock_.to_ns(progress.first_ticks.load(std::memory_order_relaxed));
     stream.watched.begin(stream.first_ns);
     if (sink_ != nullptr) sink_->begins(stream.index, stream.first_ns);
   }
-  for (const TickDetour& ticks : stream.popped) add_detour(stream, ticks);
-  if (stream.last_ticks != 0) stream.watched.settle(clock_.to_ns(stream.last_ticks), clock_.uncertainty_ns());
+  for (const account::StealWindow& window : stream.stolen) {
+    stream.watched.add(window);
+    if (sink_ != nullptr) sink_->stolen(stream.index, window);
+  }
+  for (const probe::TickDetour& ticks : stream.popped) add_detour(stream, ticks);
+  if (stream.last_ticks != 0)
+    stream.watched.settle(clock_.to_ns(stream.last_ticks), clock_.uncertainty_ns(stream.last_ticks));
   note_observed(stream);
 }
 
@@ -278,34 +259,8 @@ void Pipeline::note_observed(Stream& stream) const {
   stream.observed_ns = std::max(stream.observed_ns, last_ns - stream.first_ns - unobserved_ns);
 }
 
-// What the ledger books on steal time has a second for it, however often a report asks for the tasks' shares.
-void Pipeline::look_at_steal(std::uint64_t now_ns) {
-  const bool due = now_ns - steal_looked_ns_ >= kStealIntervalNs;
-  if (steal_clock_ == nullptr || (!due && !steal_wanted_)) return;
-  steal_wanted_ = false;
-  const std::vector<std::uint64_t>& stolen_ns = steal_clock_->read();
-  const auto of = [&](unsigned cpu) { return cpu < stolen_ns.size() ? stolen_ns[cpu] : 0; };
-  for (std::size_t place = 0; place < tasks_shared_ns_.size(); ++place) {
-    const std::uint64_t now = of(tasks_->cpu_at(place));
-    const std::uint64_t then = std::exchange(tasks_shared_ns_[place], now);
-    if (steal_looked_ns_ != 0) tasks_->share_steal(place, now - std::min(then, now));
-  }
-  if (!due) return;
-  for (Stream& stream : streams_) {
-    const std::uint64_t now = of(stream.loop.cpu());
-    if (steal_looked_ns_ != 0 && now >= stream.stolen_ns) stream.watched.add_steal(now - stream.stolen_ns);
-    stream.stolen_ns = now;
-  }
-  for (std::size_t place = 0; place < tasks_stolen_ns_.size(); ++place) {
-    const std::uint64_t now = of(tasks_->cpu_at(place));
-    const std::uint64_t then = std::exchange(tasks_stolen_ns_[place], now);
-    if (steal_looked_ns_ != 0 && now >= then) tasks_->add_steal(place, now - then);
-  }
-  steal_looked_ns_ = now_ns;
-}
-
-Sighted Pipeline::sighted(const Stream& stream) {
-  const LossCounts& lost = stream.losses;
+account::Sighted Pipeline::sighted(const Stream& stream) {
+  const account::LossCounts& lost = stream.losses();
   const std::uint64_t refused = lost.kernel.full + lost.kernel.nmi + lost.kernel.depth + lost.bad + lost.refused;
   return {stream.interrupts + refused, stream.watched.matcher().containment().eligible,
           stream.watched.statistics().totals().detours};
@@ -316,7 +271,7 @@ void Pipeline::look_for_blindness(std::uint64_t now_ns) {
   if (interrupts_ == nullptr) return;
   for (Stream& stream : streams_) {
     stream.blindness.judge(clock_.to_ns(stream.last_ticks), stream.gap_end_ns, sighted(stream));
-    stream.losses.blind = stream.blindness.unseen();
+    stream.losses().blind = stream.blindness.unseen();
   }
   if (!std::exchange(sight_wanted_, false) && now_ns < sight_due_ns_) return;
   const std::vector<std::uint64_t>& counts = interrupts_->read();
@@ -334,34 +289,41 @@ void Pipeline::drain() {
   drain_intervals_.add(now_ns - drained_ns_);
   drain_intervals_ns_ += now_ns - drained_ns_;
   drained_ns_ = now_ns;
+  names_.look(now_ns);
   for (std::size_t index = 0; index < streams_.size(); ++index) read(index);
   if (tasks_ && streams_.empty()) tasks_->read();
   read_origins();
-  const std::uint64_t missed = kernel_.missed_runs();
-  missed_ = missed != missed_runs_;
+  const system::MissedRuns missed = kernel_.missed_runs();
+  missed_ = missed.intervals != missed_runs_.intervals;
+  origins_missing_ |= missed.origins != missed_runs_.origins;
   missed_runs_ = missed;
   for (Stream& stream : streams_) join(stream, drained_ns_);
   // After the detours were read, so that each of them lies before this sample.
   if (drained_ns_ - clocked_ns_ >= kClockIntervalNs) {
-    clock_.add(clocks_.sample());
+    for (int tries = 0; tries < kClockTries && !clock_.add(clocks_.sample()); ++tries) {
+    }
     clocked_ns_ = drained_ns_;
   }
   clock_stepped_ = clock_.steps() != clock_steps_;
   clock_steps_ = clock_.steps();
-  look_at_steal(drained_ns_);
+  if (snapshots_.wanted()) steal_.want();
+  steal_.look(drained_ns_, [this](std::size_t place, std::uint64_t stolen_ns, std::uint64_t step_ns) {
+    // What was stolen from a loop, and what from the tasks for which it stepped aside, no count tells.
+    if (streams_.empty()) tasks_->share_steal(place, stolen_ns, step_ns);
+  });
   for (Stream& stream : streams_) attribute(stream);
   look_for_blindness(clocks_.now_ns());
   if (tasks_) tasks_->join(drained_ns_, missed_runs_, origins_missing_);
   staged_share_ = feed_.staged_share();
   feed_.commit();
-  if (snapshots_.wanted()) snapshots_.answer([this](Snapshot& snapshot) { fill(snapshot); });
+  if (snapshots_.wanted()) snapshots_.answer([this](account::Snapshot& snapshot) { fill(snapshot); });
 }
 
 // What the feed has no room for is counted all the same, and only not shown: half of its room is as much as an eighth
 // of a ring.
 double Pipeline::take_fullness() { return std::max(kernel_.take_fullness(), staged_share_ / 4); }
 
-void Pipeline::record_to(PipelineSink* sink) {
+void Pipeline::record_to(account::PipelineSink* sink) {
   sink_ = sink;
   if (tasks_) tasks_->record_to(sink);
   if (sink_ == nullptr) return;
@@ -372,15 +334,16 @@ void Pipeline::record_to(PipelineSink* sink) {
 }
 
 void Pipeline::finish() {
+  steal_.want();
   drain();
   for (Stream& stream : streams_) {
     stream.watched.finish(clock_.to_ns(stream.loop.progress().last_ticks.load(std::memory_order_acquire)));
   }
 }
 
-void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const {
-  const LoopProgress& progress = stream.loop.progress();
-  const WatchedCpu& watched = stream.watched;
+void Pipeline::fill_cpu(const Stream& stream, account::SnapshotDetail detail, account::CpuSnapshot& cpu) const {
+  const probe::LoopProgress& progress = stream.loop.progress();
+  const account::LoopCpu& watched = stream.watched;
   cpu.cpu = stream.loop.cpu();
   cpu.has_loop = true;
   cpu.watches_tasks = false;
@@ -389,46 +352,54 @@ void Pipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot
   cpu.iterations = progress.iterations.load(std::memory_order_relaxed);
   cpu.blind_ns = stream.blind_ns;
   cpu.observed_ns = stream.observed_ns;
-  cpu.steal_ns = watched.steal().stolen_ns();
-  cpu.steal_step_ns = watched.steal().step_ns();
   cpu.smi_count = stream.loop.smi_count();
   cpu.containment = watched.matcher().containment();
   // A file read: for recordings, once a second, and at the end, when it is none; not for those who ask for a report.
-  const bool wanted = detail == SnapshotDetail::counts || !stream.loop.is_running();
+  const bool wanted = detail == account::SnapshotDetail::counts || !stream.loop.is_running();
   cpu.switches = wanted ? stream.loop.switches() : std::nullopt;
-  if (detail == SnapshotDetail::counts) return;
-  if (detail == SnapshotDetail::all) {
+  if (detail == account::SnapshotDetail::counts) return;
+  if (detail == account::SnapshotDetail::all) {
     watched.statistics().copy_to(cpu.statistics);
   } else {
     watched.statistics().copy_summary_to(cpu.statistics);
   }
 }
 
-void Pipeline::fill(Snapshot& snapshot) const {
+void Pipeline::add_dropped_origins(ReportLost& lost) const {
+  account::DroppedOrigins dropped = tasks_ ? tasks_->dropped_origins() : account::DroppedOrigins();
+  for (const Stream& stream : streams_) dropped += stream.causes().dropped();
+  account::add_loss({}, "wakeups_full", dropped.tasks, lost);
+  account::add_loss({}, "sends_full", dropped.interrupts, lost);
+  account::add_loss({}, "calls_full", dropped.functions, lost);
+}
+
+void Pipeline::fill(account::Snapshot& snapshot) const {
   snapshot.lost = ReportLost{};
   snapshot.orphan_intervals = 0;
   snapshot.cpus.resize(streams_.empty() && tasks_ ? tasks_->size() : streams_.size());
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
     fill_cpu(stream, snapshot.detail, snapshot.cpus[index]);
-    add_losses(stream.loop.cpu(), stream.losses, snapshot.lost);
+    account::add_losses(stream.loop.cpu(), stream.losses(), snapshot.lost);
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
     snapshot.orphan_intervals += stream.watched.matcher().orphans();
   }
   if (tasks_) tasks_->fill(snapshot);
+  steal_.fill(snapshot);
   if (aside_) snapshot.aside = aside_();
-  snapshot.clock = clock_of(snapshot, clock_.uncertainty_ns());
+  snapshot.clock = account::clock_of(snapshot, clock_.uncertainty_ns());
   // Now, not at the last drain: the loops have published their progress since.
   snapshot.elapsed_ns = clocks_.now_ns() - started_ns_;
   snapshot.programs = kernel_.programs();
   for (const ProgramView& program : snapshot.programs) snapshot.lost.missed_runs += program.missed;
-  add_loss({}, "missed_run", snapshot.lost.missed_runs, snapshot.lost);
-  add_loss({}, "origin_ring_full", kernel_.lost_origins(), snapshot.lost);
-  add_loss({}, "bad_record", bad_origins_, snapshot.lost);
-  add_loss({}, "clock_step", clock_.steps(), snapshot.lost);
+  account::add_loss({}, "missed_run", snapshot.lost.missed_runs, snapshot.lost);
+  account::add_loss({}, "origin_ring_full", kernel_.lost_origins(), snapshot.lost);
+  add_dropped_origins(snapshot.lost);
+  account::add_loss({}, "bad_record", bad_origins_, snapshot.lost);
+  account::add_loss({}, "clock_step", clock_.steps(), snapshot.lost);
   snapshot.drain_interval_ns = drain_interval_ns_;
   snapshot.drain_intervals = drain_intervals_;
   snapshot.drain_intervals_ns = drain_intervals_ns_;
 }
 
-}  // namespace noised
+}  // namespace noised::pipeline

@@ -8,14 +8,11 @@
 #include <functional>
 #include <utility>
 
-#include "base/monotonic.h"
-#include "base/read_file.h"
+#include "base/files.h"
 
-namespace noised {
+namespace noised::pipeline {
 namespace {
 
-constexpr std::size_t kDrainLimit = std::size_t{1} << 20U;
-constexpr std::uint64_t kAheadNs = 1'000'000;
 // An interval inside another one comes before it: both are there once the outer one can no longer be open.
 constexpr std::uint64_t kSettleNs = 1'000'000;
 // The last run of the gauge's thread ends after its measurement, and may be told some drains later.
@@ -29,9 +26,9 @@ std::unique_ptr<EntryGauge> start_gauge(const TaskPipelineOptions& options) {
 
 }  // namespace
 
-TaskPipeline::Stream::Stream(unsigned of, LedgerCounter* counts, const TaskPipelineOptions& options,
-                             std::uint64_t now_ns)
-    : cpu(of), doubt(now_ns), steal(options.steal_step_ns), counter(counts) {}
+TaskPipeline::Stream::Stream(const StreamParts& parts, unsigned of, account::LedgerCounter* counts,
+                             const TaskPipelineOptions& options, std::uint64_t now_ns)
+    : CpuStream(parts, of, 0, now_ns), ledger(options.outside), counter(counts) {}
 
 TaskPipeline::TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions& options, std::uint64_t now_ns)
     : parts_(parts),
@@ -40,47 +37,21 @@ TaskPipeline::TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions
       gauge_(start_gauge(options)),
       missed_runs_(parts.kernel.missed_runs()) {
   for (std::size_t place = 0; place < options.cpus.size(); ++place) {
-    LedgerCounter* counter = options.counters.empty() ? nullptr : options.counters[place];
+    account::LedgerCounter* counter = options.counters.empty() ? nullptr : options.counters[place];
     if (counter == nullptr) {
-      own_counters_.push_back(std::make_unique<LedgerCounter>(parts.sources));
+      own_counters_.push_back(std::make_unique<account::LedgerCounter>(parts.sources));
       counter = own_counters_.back().get();
     }
-    streams_.emplace_back(options.cpus[place], counter, options, now_ns);
-    streams_.back().losses.kernel = parts.kernel.lost(options.cpus[place]);
+    streams_.emplace_back(parts, options.cpus[place], counter, options, now_ns);
   }
-}
-
-std::uint64_t TaskPipeline::latest_ns(std::uint64_t end_ns) {
-  if (end_ns > latest_ns_) latest_ns_ = monotonic_ns() + kAheadNs;
-  return latest_ns_;
-}
-
-void TaskPipeline::take(Stream& stream, const noised_record& record, const char* comm, const noised_run_record* run) {
-  const std::uint64_t end_ns = record.start_ns + record.duration_ns;
-  const Meaning meaning = meaning_of(record, comm, latest_ns(end_ns));
-  if (meaning == Meaning::unseen) stream.doubt.unseen_ns().push_back(record.start_ns);
-  if (meaning == Meaning::bad) ++stream.bad_records;
-  if (meaning != Meaning::interval) return;
-  const SourceId source = parts_.names.resolve(record, comm);
-  if (run != nullptr) {
-    stream.busy_until_ns = end_ns;
-    const auto pid = static_cast<std::uint32_t>(record.id);
-    const TaskCounts counts{run->wait_ns,     run->runs,         run->voluntary,
-                            run->involuntary, run->minor_faults, run->major_faults};
-    stream.runs.push_back(
-        {stream.intervals.size(),
-         {record.start_ns, end_ns, pid, run->tgid, source, record.group, (record.flags & NOISED_FLAG_PREEMPTED) != 0,
-          (record.flags & NOISED_FLAG_ENDED) != 0, counts}});
-  }
-  stream.intervals.push_back(
-      {record.start_ns, end_ns, source, static_cast<Kind>(record.kind), record.flags, record.id, 0});
 }
 
 // Who has the CPU, as the programs saw it. Written there with interrupts off; read twice, it was not written meanwhile.
 void TaskPipeline::look_at_current(Stream& stream) {
-  const volatile noised_cpu& state = parts_.kernel.state(stream.cpu);
+  const volatile noised_cpu& state = parts_.kernel.state(stream.cpu());
   const std::uint64_t start_ns = state.task_start_ns;
   const std::uint32_t pid = state.current_pid;
+  const auto slot = static_cast<std::uint32_t>(state.current_task >> NOISED_TASK_SLOT_SHIFT);
   const bool is_user =
       state.watched == NOISED_WATCH_TASKS && state.current_is_kernel == 0 && pid != 0 && pid != state.probe_pid;
   const bool same = stream.current && stream.current->pid == pid && stream.current->start_ns == start_ns;
@@ -91,32 +62,49 @@ void TaskPipeline::look_at_current(Stream& stream) {
     return;
   }
   const auto groups = parts_.kernel.groups();
-  if (!same) stream.current = CurrentTask{pid, kNoName, 0, start_ns};
+  if (!same) stream.current = account::CurrentTask{pid, account::kNoName, 0, start_ns, slot};
   stream.current->group = pid < groups.size() ? groups[pid] : std::uint8_t{0};
 }
 
 void TaskPipeline::begin_read(std::size_t place) {
   Stream& stream = streams_[place];
-  const volatile noised_cpu& state = parts_.kernel.state(stream.cpu);
+  const volatile noised_cpu& state = parts_.kernel.state(stream.cpu());
   stream.settled = state.depth == 0;
-  stream.intervals.clear();
+  stream.begin_drain();
   stream.runs.clear();
-  stream.doubt.unseen_ns().clear();
-  stream.bad_records = 0;
 }
 
 void TaskPipeline::take(std::size_t place, const noised_record& record, const char* comm,
                         const noised_run_record* run) {
-  take(streams_[place], record, comm, run);
+  Stream& stream = streams_[place];
+  if (stream.take(record, comm) != system::Meaning::interval) return;
+  Interval& interval = stream.intervals().back();
+  const bool may_be_of_idle = interval.kind != Kind::task && interval.kind != Kind::page_fault;
+  if (may_be_of_idle && record.watched == NOISED_WATCH_IDLE) interval.flags |= NOISED_FLAG_IDLE;
+  if (run == nullptr) return;
+  stream.busy_until_ns = interval.end_ns;
+  const account::TaskCounts counts{run->wait_ns,     run->runs,         run->voluntary,
+                                   run->involuntary, run->minor_faults, run->major_faults};
+  stream.runs.push_back({stream.intervals().size() - 1,
+                         {interval.start_ns,
+                          interval.end_ns,
+                          system::pid_of(record),
+                          run->tgid,
+                          interval.source,
+                          record.group,
+                          (record.flags & NOISED_FLAG_PREEMPTED) != 0,
+                          (record.flags & NOISED_FLAG_ENDED) != 0,
+                          counts,
+                          {static_cast<std::uint32_t>(record.id >> 32U), record.birth}}});
 }
 
 void TaskPipeline::read() {
   for (std::size_t place = 0; place < streams_.size(); ++place) {
     begin_read(place);
     const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record* run) {
-      take(streams_[place], record, comm, run);
+      take(place, record, comm, run);
     };
-    parts_.kernel.drain(place, kDrainLimit, std::cref(sink));
+    parts_.kernel.drain(place, account::kDrainLimit, std::cref(sink));
     end_read(place);
   }
 }
@@ -131,40 +119,41 @@ std::uint32_t TaskPipeline::current_pid(std::size_t place) const {
 }
 
 void TaskPipeline::take(const noised_origin& origin) {
-  for (Stream& stream : streams_) {
-    const bool touched = stream.cpu / 64 == origin.word && ((origin.targets >> (stream.cpu % 64)) & 1U) != 0;
-    if (touched) stream.causes.add(origin);
-  }
+  for (Stream& stream : streams_) stream.take(origin);
 }
 
-bool TaskPipeline::note_losses(Stream& stream, bool missed) const {
-  const std::uint64_t began_ns = monotonic_ns();
-  LossCounts now = stream.losses;
-  now.kernel = parts_.kernel.lost(stream.cpu);
-  now.bad += stream.bad_records;
-  LostCounters marked = now.kernel;
-  marked.unseen = stream.losses.kernel.unseen;
-  const bool lost = missed || stream.bad_records != 0 || marked != stream.losses.kernel;
-  stream.losses = now;
-  stream.doubt.look(lost, began_ns, monotonic_ns());
-  return lost;
+// What others do to an idle CPU is not told (origins.bpf.c): no cause is looked for. The source of leaving idle is the
+// idle task, of pid 0.
+void TaskPipeline::join_idle(std::size_t place, Interval& interval) {
+  const std::uint64_t pid = interval.kind == Kind::task ? std::exchange(interval.id, 0) : 0;
+  if (sink_ != nullptr) sink_->interval(place, interval);
+  if (pid != 0) {
+    watch_.add_idle_exit(place, static_cast<std::uint32_t>(pid), interval);
+  } else {
+    watch_.add(place, interval);
+  }
 }
 
 void TaskPipeline::join(std::size_t place, std::uint64_t drained_ns, bool missed, bool origins_missing) {
   Stream& stream = streams_[place];
-  const bool causes_known = !note_losses(stream, missed) && !origins_missing;
-  if (!causes_known) stream.causes.forget(drained_ns);
+  const bool lost = stream.note_losses(missed, parts_.clock.now_ns());
+  stream.begin_join(!lost && !origins_missing, drained_ns);
   auto run = stream.runs.cbegin();
-  for (std::size_t at = 0; at < stream.intervals.size(); ++at) {
-    Interval& interval = stream.intervals[at];
-    // Nothing is recorded of an idle CPU: what was sent there may have been answered unseen.
+  for (std::size_t at = 0; at < stream.intervals().size(); ++at) {
+    Interval& interval = stream.intervals()[at];
+    const bool is_run = run != stream.runs.cend() && run->first == at;
+    if (!is_run && account::is_of_idle(interval)) {
+      join_idle(place, interval);
+      continue;
+    }
+    // Little is recorded of an idle CPU: what was sent there may have been answered unseen.
     if (interval.kind == Kind::task) {
-      if (interval.start_ns > stream.ran_until_ns) stream.causes.unobserved_until(interval.start_ns);
+      if (interval.start_ns > stream.ran_until_ns) stream.causes().unobserved_until(interval.start_ns);
       stream.ran_until_ns = interval.end_ns;
     }
-    if (causes_known) interval.cause = stream.causes.cause_of(interval);
+    stream.set_cause(interval);
     if (sink_ != nullptr) sink_->interval(place, interval);
-    if (run != stream.runs.cend() && run->first == at) {
+    if (is_run) {
       watch_.add(place, run->second, interval);
       ++run;
     } else {
@@ -172,15 +161,15 @@ void TaskPipeline::join(std::size_t place, std::uint64_t drained_ns, bool missed
       watch_.add(place, interval);
     }
   }
-  stream.causes.settle(drained_ns);
+  stream.settle(drained_ns);
   note_told(place, drained_ns, stream.current && stream.settled && follow_current(place, drained_ns));
 }
 
 // A file is read once for a run that outlasts a drain. False if its interruptions could not be told.
 bool TaskPipeline::follow_current(std::size_t place, std::uint64_t drained_ns) {
-  CurrentTask& current = *streams_[place].current;
+  account::CurrentTask& current = *streams_[place].current;
   if (drained_ns - std::min(drained_ns, current.start_ns) < kSettleNs) return true;
-  if (current.name == kNoName) {
+  if (current.name == account::kNoName) {
     const auto comm = read_file(fmt::format("/proc/{}/comm", current.pid));
     if (!comm) return false;  // it has just ended: its record will tell
     current.name = parts_.sources.intern(Kind::task, comm.value().substr(0, comm.value().find('\n')));
@@ -199,16 +188,17 @@ void TaskPipeline::note_told(std::size_t place, std::uint64_t drained_ns, bool f
   stream.told_current = stream.current;
 }
 
-void TaskPipeline::join(std::uint64_t drained_ns, std::uint64_t missed_runs, bool origins_missing) {
+void TaskPipeline::join(std::uint64_t drained_ns, const system::MissedRuns& missed_runs, bool origins_missing) {
   drained_ns_ = drained_ns;
-  const bool missed = std::exchange(missed_runs_, missed_runs) != missed_runs;
+  const bool missed = std::exchange(missed_runs_, missed_runs).intervals != missed_runs.intervals;
   for (std::size_t place = 0; place < streams_.size(); ++place) join(place, drained_ns, missed, origins_missing);
   watch_.settle(drained_ns);
   for (Stream& stream : streams_) share_out(stream);
   if (gauge_) ask_gauge();
 }
 
-void TaskPipeline::share_steal(std::size_t place, std::uint64_t stolen_ns) {
+void TaskPipeline::share_steal(std::size_t place, std::uint64_t stolen_ns, std::uint64_t step_ns) {
+  steal_step_ns_ = std::max(place == 0 ? 0 : steal_step_ns_, step_ns);
   streams_[place].stolen_ns = streams_[place].stolen_ns.value_or(0) + stolen_ns;
 }
 
@@ -238,35 +228,32 @@ void TaskPipeline::ask_gauge() {
   if (!enough && ++gauged_ < kGaugeTries) gauge_ = EntryGauge::start(options_.cpus);
 }
 
-void TaskPipeline::lost(std::size_t cpu, const Loss& loss, std::span<const Interval> intervals) {
+void TaskPipeline::lost(std::size_t cpu, const account::Loss& loss, std::span<const Interval> intervals) {
   if (gauge_) gauge_->lost(loss, intervals);
   Stream& stream = streams_[cpu];
-  Loss judged = loss;
-  judged.detour.in_doubt |= stream.doubt.touch(loss.detour);
-  Ledger& ledger = stream.ledger.divide(judged, intervals);
-  if (options_.outside == Kind::hypervisor) {
-    ledger.hypervisor_ns = options_.steal_step_ns == 0 ? ledger.outside_ns : stream.steal.cover(ledger.outside_ns);
-  }
+  account::Loss judged = loss;
+  judged.detour.in_doubt |= stream.doubt().touch(loss.detour);
+  const account::DetourLedger& ledger = stream.ledger.divide(judged, intervals);
   stream.counter->count(ledger);
-  if (loss.kind != LossKind::interrupted) stream.runnable_ns += loss.detour.end_ns - loss.detour.start_ns;
+  if (loss.kind != account::LossKind::interrupted) stream.runnable_ns += loss.detour.end_ns - loss.detour.start_ns;
   for (std::size_t group = 1; group < kGroups; ++group) {
     auto& account = accounts_[group];
     if (!account || !account->has(loss.group, group)) continue;
     account->counts.lost(judged, ledger);
     if (account->losses) account->losses->add(judged, ledger, parts_.sources);
   }
-  const auto describe = [&](const Ledger& described, std::size_t index, FeedDetour& to) {
-    parts_.chains.describe(described, index, stream.causes, drained_ns_, to);
+  const auto describe = [&](const account::DetourLedger& described, std::size_t index, account::FeedDetour& to) {
+    parts_.chains.describe(described, index, stream.causes(), drained_ns_, to);
   };
-  FeedDetour& shown = parts_.feed.stage();
-  to_feed(stream.cpu, ledger, parts_.sources, std::cref(describe), shown);
+  account::FeedDetour& shown = parts_.feed.stage();
+  account::to_feed(stream.cpu(), ledger, parts_.sources, std::cref(describe), shown);
   shown.victim = loss.name;
   shown.victim_pid = loss.pid;
   shown.loss = loss.kind;
   if (sink_ != nullptr) sink_->loss(cpu, judged, ledger, shown);
 }
 
-void TaskPipeline::ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) {
+void TaskPipeline::ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) {
   Stream& stream = streams_[cpu];
   stream.runnable_ns += run.end_ns - run.start_ns;
   const std::uint64_t ran_ns = stream.shares.ran(run.start_ns, run.end_ns);
@@ -281,26 +268,32 @@ void TaskPipeline::ran(std::size_t cpu, const TaskRun& run, const RunFacts& fact
   }
 }
 
+void TaskPipeline::gone(std::uint64_t life) {
+  for (auto& account : accounts_) {
+    if (account) account->counts.gone(life);
+  }
+}
+
 void TaskPipeline::add_not_followed(ReportLost& lost) const {
   lost.events += watch_.not_followed();
-  add_loss({}, "task_table_full", watch_.not_followed(), lost);
+  account::add_loss({}, "task_table_full", watch_.not_followed(), lost);
 }
 
 ReportLost TaskPipeline::lost_so_far() const {
   ReportLost lost;
-  for (const Stream& stream : streams_) add_losses(stream.cpu, stream.losses, lost);
-  lost.missed_runs = missed_runs_;
+  for (const Stream& stream : streams_) account::add_losses(stream.cpu(), stream.losses(), lost);
+  lost.missed_runs = missed_runs_.total();
   add_not_followed(lost);
   return lost;
 }
 
 void TaskPipeline::begin_account(std::size_t group, bool any, bool each_loss, std::uint64_t now_ns) {
-  accounts_[group].emplace(any, lost_so_far(), WatchAccount(parts_.sources, now_ns),
-                           each_loss ? std::optional<LossLog>(std::in_place) : std::nullopt, 0);
+  accounts_[group].emplace(any, lost_so_far(), account::WatchAccount(parts_.sources, now_ns),
+                           each_loss ? std::optional<account::LossLog>(std::in_place) : std::nullopt, 0);
   for (Stream& stream : streams_) stream.shares.begin(group);
 }
 
-void TaskPipeline::take_losses(std::size_t group, LossBatch& batch) {
+void TaskPipeline::take_losses(std::size_t group, account::LossBatch& batch) {
   Account& account = *accounts_[group];
   batch.log.take(*account.losses);
   batch.settled_ns = drained_ns_;
@@ -321,49 +314,55 @@ void TaskPipeline::report(std::size_t group, std::uint64_t now_ns, WatchReport& 
   report.lost.by.clear();
   report.elapsed_ns = now_ns - std::min(now_ns, account.counts.began_ns());
   account.counts.fill(report);
-  if (options_.steal_step_ns != 0) report.steal = HostSteal{account.steal_ns, options_.steal_step_ns};
+  if (steal_step_ns_ != 0) report.steal = HostSteal{account.steal_ns, steal_step_ns_};
   for (const Stream& stream : streams_) {
     if (stream.current && account.has(stream.current->group, group)) {
-      account.counts.add_current(*stream.current, drained_ns_, report);
+      account::CurrentTask current = *stream.current;
+      current.life = watch_.life_of(current);
+      account.counts.add_current(current, drained_ns_, report);
     }
   }
 }
 
-void TaskPipeline::fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const {
+void TaskPipeline::fill_cpu(const Stream& stream, account::SnapshotDetail detail, account::CpuSnapshot& cpu) const {
   cpu.has_loop = false;
-  cpu.cpu = stream.cpu;
+  cpu.cpu = stream.cpu();
   cpu.observed_ns = 0;
   cpu.current = stream.current;
   cpu.current_until_ns = drained_ns_;
-  cpu.steal_ns = stream.steal.stolen_ns();
-  cpu.steal_step_ns = stream.steal.step_ns();
-  if (detail == SnapshotDetail::counts) return;
-  if (detail == SnapshotDetail::all) {
+  if (detail == account::SnapshotDetail::counts) return;
+  if (detail == account::SnapshotDetail::all) {
     stream.counter->statistics().copy_to(cpu.statistics);
   } else {
     stream.counter->statistics().copy_summary_to(cpu.statistics);
   }
 }
 
-void TaskPipeline::fill(Snapshot& snapshot) const {
+account::DroppedOrigins TaskPipeline::dropped_origins() const {
+  account::DroppedOrigins dropped;
+  for (const Stream& stream : streams_) dropped += stream.causes().dropped();
+  return dropped;
+}
+
+void TaskPipeline::fill(account::Snapshot& snapshot) const {
   add_not_followed(snapshot.lost);
   const bool beside_loops = own_counters_.empty();
   for (std::size_t place = 0; place < streams_.size(); ++place) {
     const Stream& stream = streams_[place];
-    CpuSnapshot& cpu = snapshot.cpus[place];
+    account::CpuSnapshot& cpu = snapshot.cpus[place];
     cpu.watches_tasks = true;
-    LossCounts losses = stream.losses;
+    account::LossCounts losses = stream.losses();
     if (beside_loops) {
-      losses = LossCounts();  // the rest is the loop's as well, and counted there
-      losses.bad = stream.losses.bad;
+      losses = account::LossCounts();  // the rest is the loop's as well, and counted there
+      losses.bad = stream.losses().bad;
     } else {
       fill_cpu(stream, snapshot.detail, cpu);
       snapshot.lost.incomplete_detours += stream.counter->statistics().totals().incomplete_detours;
     }
-    add_losses(stream.cpu, losses, snapshot.lost);
+    account::add_losses(stream.cpu(), losses, snapshot.lost);
     cpu.observed_ns += stream.runnable_ns;
     if (stream.current) cpu.observed_ns += drained_ns_ - std::min(drained_ns_, stream.current->start_ns);
   }
 }
 
-}  // namespace noised
+}  // namespace noised::pipeline

@@ -2,7 +2,7 @@
 // The CPUs that are watched for what their tasks suffer: drains their rings, follows the tasks, attributes and counts.
 #pragma once
 
-#include <noised/watch.h>
+#include "model/watch.h"
 
 #include <array>
 #include <cstdint>
@@ -12,43 +12,36 @@
 #include <span>
 #include <vector>
 
-#include "attribution/causes.h"
-#include "attribution/steal.h"
+#include "account/detour_feed.h"
+#include "account/ledger_counter.h"
+#include "account/loss_log.h"
+#include "account/sink.h"
+#include "account/snapshot.h"
+#include "account/steal_shares.h"
+#include "account/task_run.h"
+#include "account/task_watch.h"
+#include "account/watch_account.h"
 #include "pipeline/chains.h"
-#include "pipeline/detour_feed.h"
+#include "pipeline/cpu_stream.h"
 #include "pipeline/entry_gauge.h"
-#include "pipeline/ledger_counter.h"
-#include "pipeline/loss_log.h"
-#include "pipeline/losses.h"
-#include "pipeline/sink.h"
-#include "pipeline/snapshot.h"
-#include "pipeline/watch_account.h"
-#include "trace/kernel_events.h"
-#include "trace/names.h"
-#include "watch/loss_ledger.h"
-#include "watch/steal_shares.h"
-#include "watch/task_watch.h"
 
-namespace noised {
+namespace noised::pipeline {
 
 struct TaskPipelineOptions {
   std::vector<unsigned> cpus;       ///< the tracer's, in its order
   Kind outside = Kind::hypervisor;  ///< what a gap without kernel activity is here: hypervisor or hardware
-  std::uint64_t steal_step_ns = 0;  ///< if not 0, the hypervisor's only as far as steal time covers it
   /// Where loops measure at times, by place: what counts their detours, and counts the losses of tasks too.
-  std::vector<LedgerCounter*> counters;
+  std::vector<account::LedgerCounter*> counters;
 };
 
 /// What the parts of a pipeline share; all of it outlives them.
-struct PipelineParts {
-  KernelEvents& kernel;
+struct PipelineParts : StreamParts {
   SourceTable& sources;
-  Names& names;
   Chains& chains;
-  DetourFeed& feed;
+  account::DetourFeed& feed;
 };
 
-class TaskPipeline : private WatchSink {
+class TaskPipeline : private account::WatchSink {
  public:
   /// Groups that can be watched apart, from 1 on; group 0 is of tasks that nobody chose.
   static constexpr std::size_t kGroups = 16;
@@ -62,22 +55,23 @@ class TaskPipeline : private WatchSink {
   void take(std::size_t place, const noised_record& record, const char* comm, const noised_run_record* run);
   void end_read(std::size_t place) { look_at_current(streams_[place]); }
   void take(const noised_origin& origin);
-  void join(std::uint64_t drained_ns, std::uint64_t missed_runs, bool origins_missing);
+  void join(std::uint64_t drained_ns, const system::MissedRuns& missed_runs, bool origins_missing);
 
   /// The end of the last run there of a task, but for kernel threads; or the begin of one that goes on.
   [[nodiscard]] std::uint64_t busy_until_ns(std::size_t place) const;
   /// The task, no kernel thread, that has this CPU as far as the programs saw; 0: none.
   [[nodiscard]] std::uint32_t current_pid(std::size_t place) const;
-  [[nodiscard]] unsigned cpu_at(std::size_t place) const { return streams_[place].cpu; }
-  /// The steal clock of the CPU at this place moved on by so much.
-  void add_steal(std::size_t place, std::uint64_t stolen_ns) { streams_[place].steal.add(stolen_ns); }
-  /// It did since the last call of this: the next join() shares it out among those who had the CPU.
-  void share_steal(std::size_t place, std::uint64_t stolen_ns);
+  [[nodiscard]] unsigned cpu_at(std::size_t place) const { return streams_[place].cpu(); }
+  /// So much was stolen from the CPU at this place since the last call, in steps of `step_ns`: the next join() shares
+  /// it out among those who had the CPU.
+  void share_steal(std::size_t place, std::uint64_t stolen_ns, std::uint64_t step_ns);
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
   /// Fills the CPUs, or adds to them where loops have filled theirs; and adds what was lost.
-  void fill(Snapshot& snapshot) const;
+  void fill(account::Snapshot& snapshot) const;
+  /// On all of its CPUs.
+  [[nodiscard]] account::DroppedOrigins dropped_origins() const;
   /// From the next drain on, intervals, losses and runs are told to this sink too (nullptr: to none).
-  void record_to(PipelineSink* sink) { sink_ = sink; }
+  void record_to(account::PipelineSink* sink) { sink_ = sink; }
 
   /// From now on, what tasks of this group lose is counted, or what `any` does.
   /// `each_loss`: they are also kept one by one, for take_losses().
@@ -88,72 +82,63 @@ class TaskPipeline : private WatchSink {
   void report(std::size_t group, std::uint64_t now_ns, WatchReport& report) const;
   /// After a drain, of an account that keeps each loss: adds those since the last time, and says up to when they are
   /// all there.
-  void take_losses(std::size_t group, LossBatch& batch);
+  void take_losses(std::size_t group, account::LossBatch& batch);
 
  private:
-  struct Stream {
-    Stream(unsigned of, LedgerCounter* counts, const TaskPipelineOptions& options, std::uint64_t now_ns);
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
+  struct Stream : CpuStream {
+    Stream(const StreamParts& parts, unsigned of, account::LedgerCounter* counts, const TaskPipelineOptions& options,
+           std::uint64_t now_ns);
 
-    unsigned cpu;
-    CauseMatcher causes;
-    DoubtfulTimes doubt;
-    LossCounts losses;
-    StealAccount steal;
-    StealShares shares{kGroups};
+    account::StealShares shares{kGroups};
     std::optional<std::uint64_t> stolen_ns;  // not shared out yet
-    LossLedger ledger;
-    LedgerCounter* counter;
-    std::vector<Interval> intervals;                    // of this drain, as the next
-    std::vector<std::pair<std::size_t, TaskRun>> runs;  // each at its place in `intervals`
-    std::uint64_t bad_records = 0;
-    std::optional<CurrentTask> current;       // as of this drain
-    bool settled = false;                     // no frame was open when it began
-    std::uint64_t ran_until_ns = 0;           // the end of the last run of any task
-    std::uint64_t busy_until_ns = 0;          // likewise, of no kernel thread
-    std::uint64_t runnable_ns = 0;            // runs and waits of all tasks
-    std::uint64_t idle_since_ns = 0;          // no user task has had it since then; 0: one has, or it is not known
-    std::uint64_t told_ns = 0;                // every loss there that ended by then was told, but for the wait of
-    std::optional<CurrentTask> told_current;  // the task that had it then, before that run
+    account::LossLedger ledger;
+    std::vector<std::pair<std::size_t, account::TaskRun>> runs;  // of this drain, each at its place in intervals()
+    account::LedgerCounter* counter;
+    std::optional<account::CurrentTask> current;  // as of this drain
+    bool settled = false;                         // no frame was open when it began
+    std::uint64_t ran_until_ns = 0;               // the end of the last run of any task
+    std::uint64_t busy_until_ns = 0;              // likewise, of no kernel thread
+    std::uint64_t runnable_ns = 0;                // runs and waits of all tasks
+    std::uint64_t idle_since_ns = 0;              // no user task has had it since then; 0: one has, or it is not known
+    std::uint64_t told_ns = 0;                    // every loss there that ended by then was told, but for the wait of
+    std::optional<account::CurrentTask> told_current;  // the task that had it then, before that run
   };
 
-  void take(Stream& stream, const noised_record& record, const char* comm, const noised_run_record* run);
-  bool note_losses(Stream& stream, bool missed) const;
   void look_at_current(Stream& stream);
   void join(std::size_t place, std::uint64_t drained_ns, bool missed, bool origins_missing);
+  void join_idle(std::size_t place, Interval& interval);
   void ask_gauge();
   bool follow_current(std::size_t place, std::uint64_t drained_ns);
   void note_told(std::size_t place, std::uint64_t drained_ns, bool followed);
   void share_out(Stream& stream);
-  void lost(std::size_t cpu, const Loss& loss, std::span<const Interval> intervals) override;
-  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override;
-  std::uint64_t latest_ns(std::uint64_t end_ns);
+  void lost(std::size_t cpu, const account::Loss& loss, std::span<const Interval> intervals) override;
+  void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) override;
+  void gone(std::uint64_t life) override;
   void add_not_followed(ReportLost& lost) const;
   [[nodiscard]] ReportLost lost_so_far() const;
-  void fill_cpu(const Stream& stream, SnapshotDetail detail, CpuSnapshot& cpu) const;
+  void fill_cpu(const Stream& stream, account::SnapshotDetail detail, account::CpuSnapshot& cpu) const;
 
   PipelineParts parts_;
   TaskPipelineOptions options_;
-  PipelineSink* sink_ = nullptr;
-  std::vector<std::unique_ptr<LedgerCounter>> own_counters_;
+  account::PipelineSink* sink_ = nullptr;
+  std::vector<std::unique_ptr<account::LedgerCounter>> own_counters_;
   std::deque<Stream> streams_;  // does not move them when it grows
-  TaskWatch watch_;
+  account::TaskWatch watch_;
   std::unique_ptr<EntryGauge> gauge_;  // until its costs are known
   unsigned gauged_ = 0;                // so often without enough to learn from
   struct Account {
     bool any;           // the losses of every task, not only those of the group
     ReportLost before;  // what had been lost when it began
-    WatchAccount counts;
-    std::optional<LossLog> losses;
+    account::WatchAccount counts;
+    std::optional<account::LossLog> losses;
     std::uint64_t steal_ns;  // its share
 
     [[nodiscard]] bool has(std::uint8_t group, std::size_t own) const { return any || group == own; }
   };
   std::array<std::optional<Account>, kGroups> accounts_;
-  std::uint64_t missed_runs_ = 0;
-  std::uint64_t latest_ns_ = 0;  // nothing that was read from a ring can be later
+  std::uint64_t steal_step_ns_ = 0;  // of what was shared out; 0: nothing was
+  system::MissedRuns missed_runs_;
   std::uint64_t drained_ns_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::pipeline

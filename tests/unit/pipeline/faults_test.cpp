@@ -4,8 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "pipeline_node.h"
 #include "selftest/compare.h"
+#include "unit/pipeline/node.h"
 
 using namespace noised;
 using namespace noised::test;
@@ -166,4 +166,64 @@ TEST_CASE("a fault planted in any one stream is found there", "[pipeline]") {
       CHECK((row.verdict == selftest::Verdict::pass) == (place != at));
     }
   }
+}
+
+TEST_CASE("missed runs of programs that only tell origins cost causes, not detours", "[pipeline]") {
+  const bool of_intervals = GENERATE(false, true);
+  Node node(kCpus);
+  node.wake({{kCpus[1], kCpus[0]}});
+  std::size_t round = 0;
+  node.play([&] {
+    if (++round == kHalf) ++(of_intervals ? node.missed.intervals : node.missed.origins);
+  });
+  // The drain after that one finds it.
+  const std::uint64_t from_ns = Story::kBegin + kHalf * Story::kRound;
+  std::size_t incomplete = 0;
+  std::size_t unknown = 0;
+  std::size_t known = 0;
+  for (const unsigned cpu : kCpus) {
+    for (const DetourView& detour : node.detours(cpu)) {
+      incomplete += detour.incomplete ? 1 : 0;
+      for (const DetourEntryView& entry : detour.entries) {
+        if (cpu != kCpus[0] || entry.kind != "task") continue;
+        const bool is_known = std::ranges::any_of(entry.detail, [](const auto& each) { return each.first == "waker"; });
+        ++(is_known ? known : unknown);
+        CHECK(is_known == (detour.start_ns < from_ns || detour.start_ns >= from_ns + Story::kRound));
+      }
+    }
+  }
+  INFO(incomplete << " incomplete detours, " << known << " tasks with their waker, " << unknown << " without");
+  CHECK((incomplete != 0) == of_intervals);
+  CHECK(node.report().lost.incomplete_detours == incomplete);
+  CHECK(known > unknown);
+  CHECK(unknown != 0);
+}
+
+TEST_CASE("where a record is begun and never finished, every detour since is incomplete", "[pipeline]") {
+  constexpr std::size_t kAt = 2;
+  constexpr std::size_t kNumber = 150;
+  Faults faults;
+  faults.unfinished = [](std::size_t place, std::size_t number) { return place == kAt && number == kNumber; };
+  Node node(kCpus, faults);
+  node.play();
+  std::vector<noised_record> records;
+  for (std::size_t round = 0; round < Story::kRounds; ++round)
+    for (const noised_task_record& each : node.story(kAt).round(round).records) records.push_back(each.record);
+  REQUIRE(records.size() > 2 * kNumber);
+  const std::uint64_t held_ns = records[kNumber].start_ns;
+  for (const unsigned cpu : kCpus) {
+    std::size_t incomplete = 0;
+    for (const DetourView& detour : node.detours(cpu)) {
+      incomplete += detour.incomplete ? 1 : 0;
+      if (cpu != kCpus[kAt]) continue;
+      // At most what the drains around it had.
+      if (detour.start_ns + detour.duration_ns >= held_ns) REQUIRE(detour.incomplete);
+      if (detour.start_ns + 2 * Story::kRound < held_ns) REQUIRE_FALSE(detour.incomplete);
+    }
+    CHECK((incomplete != 0) == (cpu == kCpus[kAt]));
+  }
+  const ReportLost lost = node.report().lost;
+  CHECK(std::ranges::any_of(lost.by, [](const ReportLoss& loss) {
+    return loss.reason == "unfinished_record" && loss.cpu == kCpus[kAt] && loss.count > Story::kRounds / 4;
+  }));
 }

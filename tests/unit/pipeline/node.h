@@ -17,13 +17,19 @@
 #include <string>
 #include <vector>
 
-#include "base_temporary_directory.h"
+#include "account/report_builder.h"
+#include "kernel/mapped_ring.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/report_builder.h"
-#include "trace/mapped_ring.h"
+#include "unit/base/temporary_directory.h"
 #include "views/views.h"
 
 namespace noised::test {
+
+using namespace noised::account;
+using namespace noised::kernel;
+using namespace noised::pipeline;
+using namespace noised::probe;
+using namespace noised::system;
 
 /// The time stamp counter runs at 2.5 GHz, from the same zero as the clock: every even number of ns is exact.
 inline std::uint64_t ticks_of(std::uint64_t ns) { return ns / 2 * 5; }
@@ -46,6 +52,8 @@ struct Faults {
   std::function<std::optional<std::size_t>(std::size_t place, std::size_t round)> kernel_ring;
   /// True drops the record.
   std::function<bool(std::size_t place, std::size_t number)> drop;
+  /// True begins the record and never finishes it.
+  std::function<bool(std::size_t place, std::size_t number)> unfinished;
   /// Added to the time of what the loop says, in ns, and to that of records.
   std::function<std::int64_t(std::size_t place)> loop_shift;
   std::function<std::int64_t(std::size_t place)> kernel_shift;
@@ -71,7 +79,7 @@ class NodeCpu : public MeasuringLoop {
   [[nodiscard]] std::optional<std::uint64_t> smi_count() const override { return std::nullopt; }
 
   // As claim() of bpf/pairing.bpf.h.
-  void put(const noised_task_record& record) {
+  void put(const noised_task_record& record, bool finish) {
     const auto size = static_cast<std::uint32_t>(record.record.kind == NOISED_KIND_TASK ? sizeof(noised_task_record)
                                                                                         : sizeof(noised_record));
     const auto left = [&] { return static_cast<std::int32_t>(state.ring_limit - state.ring_head); };
@@ -86,7 +94,7 @@ class NodeCpu : public MeasuringLoop {
                             at % NOISED_SEGMENT_BYTES;
     noised_task_record sized = record;
     sized.record.size = static_cast<noised_u16>(size);
-    std::memcpy(room, &sized, size);
+    if (finish) std::memcpy(room, &sized, size);
   }
 
   noised_cpu state{};
@@ -200,6 +208,11 @@ class Node : public KernelEvents {
     options.threshold_ns = 200;
     options.interrupts = &*interrupts_;
     options.feed_size = 64 * cpus.size();
+    write_stat(0);
+    auto steal_clock = StealClock::open(directory_.path("stat"));
+    REQUIRE(steal_clock);
+    steal_clock_.emplace(std::move(steal_clock).value());
+    options.steal_clock = &*steal_clock_;
     options.clocks = {[this] { return now_ns_; }, [this] { return sample(); }};
     std::vector<MeasuringLoop*> loops;
     for (NodeCpu& cpu : cpus_) loops.push_back(&cpu);
@@ -208,6 +221,12 @@ class Node : public KernelEvents {
 
   /// Who wakes whose task; before the first round.
   void wake(std::vector<Waking> wakings) { wakings_ = std::move(wakings); }
+
+  /// What the host says it stole from each CPU: so many steps of 10 ms, times its number.
+  void write_stat(std::uint64_t steps) {
+    std::ofstream stat(directory_.path("stat"));
+    for (const NodeCpu& cpu : cpus_) stat << "cpu" << cpu.cpu() << " 1 2 3 4 5 6 7 " << cpu.cpu() * steps << '\n';
+  }
 
   /// Plays all rounds, a drain each; `after_drain` after each of them.
   void play(const std::function<void()>& after_drain = {}) {
@@ -246,6 +265,7 @@ class Node : public KernelEvents {
   /// The detours of each CPU by its number, in order.
   [[nodiscard]] const std::vector<DetourView>& detours(unsigned cpu) { return detours_[cpu]; }
   [[nodiscard]] std::uint64_t now_ns() const { return now_ns_; }
+  MissedRuns missed;  ///< what the kernel counts next
 
   // What the pipeline asks of the kernel.
   [[nodiscard]] noised_cpu& state(unsigned cpu) override {
@@ -254,7 +274,11 @@ class Node : public KernelEvents {
   [[nodiscard]] std::span<volatile std::uint8_t> groups() override { return {}; }
   std::size_t drain(std::size_t index, std::size_t limit, const RecordSink& sink) override {
     const auto from = faults_.kernel_ring ? faults_.kernel_ring(index, round_) : std::optional(index);
-    return from ? cpus_[*from].reader_.drain(limit, sink) : 0;
+    if (!from) return 0;
+    MappedRing& ring = cpus_[*from].reader_;
+    const std::size_t drained = ring.drain(limit, sink);
+    if (ring.waits()) ring.give_up_late(now_ns_, sink);
+    return drained;
   }
   [[nodiscard]] bool drain_origins(const OriginSink& sink) override {
     for (const noised_origin& origin : std::exchange(origins_, {})) sink(origin);
@@ -263,11 +287,11 @@ class Node : public KernelEvents {
   [[nodiscard]] double take_fullness() override { return 0; }
   [[nodiscard]] LostCounters lost(unsigned cpu) const override {
     const auto found = std::ranges::find_if(cpus_, [&](const NodeCpu& each) { return each.cpu() == cpu; });
-    return {found->state.lost_full, 0, 0, 0, 0};
+    return {found->state.lost_full, 0, 0, 0, 0, found->reader_.unfinished()};
   }
   [[nodiscard]] std::uint64_t lost_origins() const override { return 0; }
   [[nodiscard]] bool attached(std::string_view /*tracepoint*/) const override { return true; }
-  [[nodiscard]] std::uint64_t missed_runs() const override { return 0; }
+  [[nodiscard]] MissedRuns missed_runs() const override { return missed; }
   [[nodiscard]] std::vector<ProgramView> programs() const override { return {}; }
 
  private:
@@ -283,7 +307,7 @@ class Node : public KernelEvents {
       if (faults_.drop && faults_.drop(place, number)) continue;
       record.record.start_ns += static_cast<std::uint64_t>(kernel_shift);
       if (record.record.kind == NOISED_KIND_TASK) tell_waker(cpu.cpu(), record.record.start_ns);
-      cpu.put(record);
+      cpu.put(record, !faults_.unfinished || !faults_.unfinished(place, number));
     }
     const auto shift = static_cast<std::uint64_t>(loop_shift / 2 * 5);
     for (TickDetour detour : round.detours) {
@@ -365,6 +389,7 @@ class Node : public KernelEvents {
   SourceTable sources_;
   Names names_{sources_, Kallsyms::parse("")};
   std::optional<InterruptCounts> interrupts_;
+  std::optional<StealClock> steal_clock_;
   std::unique_ptr<Pipeline> pipeline_;
   std::map<unsigned, std::vector<DetourView>> detours_;
   std::uint64_t next_detour_ = 0;

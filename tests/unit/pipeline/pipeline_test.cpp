@@ -3,12 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
 
-#include "pipeline/detour_feed.h"
-#include "pipeline/report_builder.h"
-#include "pipeline/snapshot.h"
-#include "pipeline/watched_cpu.h"
+#include "account/detour_feed.h"
+#include "account/loop_cpu.h"
+#include "account/report_builder.h"
+#include "account/snapshot.h"
 
 using namespace noised;
+using namespace noised::account;
 
 namespace {
 
@@ -18,10 +19,10 @@ struct Scene {
   SourceId timer = sources.intern(Kind::vector, "local_timer");
   SourceId callback = sources.intern(Kind::hrtimer, "tick_nohz_handler");
   SourceId task = sources.intern(Kind::task, "crond");
-  WatchedCpu cpu;
+  LoopCpu cpu;
   explicit Scene(Kind outside = Kind::hypervisor) : cpu({.cpu = 3, .threshold_ns = 200, .outside = outside}, sources) {}
 
-  const Ledger& tick(std::uint64_t at_ns, bool with_task, std::uint64_t extra_ns = 0) {
+  const DetourLedger& tick(std::uint64_t at_ns, bool with_task, std::uint64_t extra_ns = 0) {
     cpu.add(Interval{at_ns + 1'000, at_ns + 2'000, callback, Kind::hrtimer, 0});
     cpu.add(Interval{at_ns + 500, at_ns + 3'500, timer, Kind::vector, 0});
     std::uint64_t end_ns = at_ns + 4'000;
@@ -100,9 +101,9 @@ TEST_CASE("a detour in doubt is incomplete, blames nobody, and teaches nothing",
   scene.cpu.add(Detour{1'000, 51'000, true}, 20);
   // An interval that began before its detour: streams that contradict each other.
   scene.cpu.add(Interval{100'000, 120'000, scene.timer, Kind::vector, 0});
-  const Ledger& partial = scene.cpu.add(Detour{110'000, 140'000, false}, 20);
+  const DetourLedger& partial = scene.cpu.add(Detour{110'000, 140'000, false}, 20);
   CHECK(partial.detour.in_doubt);
-  CHECK(partial.outside_ns == 0);
+  CHECK(partial.outside_ns() == 0);
   const Report report = scene.report();
   CHECK(report.cpus.at(0).hypervisor_ns == 0);
   CHECK(report.cpus.at(0).unexplained_ns == 50'000 + 20'000 - OverheadBounds::kFirstGuessNs);

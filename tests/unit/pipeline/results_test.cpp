@@ -5,12 +5,15 @@
 #include <catch2/catch_test_macros.hpp>
 #include <sstream>
 
-#include "noisectl/top_delta.h"
-#include "pipeline_node.h"
-#include "recording_scene.h"
-#include "service/metrics.h"
+#include "noisectl/top/delta.h"
+#include "noised/api/metrics.h"
+#include "unit/pipeline/node.h"
+#include "unit/recording/scene.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::daemon;
+using namespace noised::recording;
 using namespace noised::test;
 
 namespace {

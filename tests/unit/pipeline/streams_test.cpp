@@ -6,7 +6,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <numeric>
 
-#include "pipeline_node.h"
+#include "unit/pipeline/node.h"
 
 using namespace noised;
 using namespace noised::test;
@@ -106,6 +106,57 @@ TEST_CASE("CPU numbers with holes, and above 64, are told apart", "[pipeline]") 
   const Report report = node.report();
   CHECK(report.lost.by.empty());
   for (std::size_t place = 0; place < cpus.size(); ++place) require_truth(node, place, cpus[place], report);
+}
+
+TEST_CASE("what the host counts as stolen is told beside the ledger and divides nothing", "[pipeline]") {
+  const std::vector<unsigned> cpus = {1, 3};
+  Node node(cpus);
+  unsigned drains = 0;
+  node.play([&] {
+    if (++drains != 20) return;
+    node.write_stat(2);
+    node.pipeline().want_steal();
+  });
+  const Report report = node.report();
+  for (std::size_t place = 0; place < cpus.size(); ++place) {
+    require_truth(node, place, cpus[place], report);
+    const ReportCpu& cpu = cpu_of(report, cpus[place]);
+    CHECK(cpu.steal_ns == cpus[place] * 20'000'000);
+    CHECK(cpu.steal_step_ns == 10'000'000);
+    CHECK(cpu.steal_source == "/proc/stat");
+    CHECK(cpu.hardware_ns == 0);
+  }
+}
+
+TEST_CASE("steal time is told as ticks count it, and by /proc/stat of a CPU where they cannot", "[pipeline]") {
+  Node node({1, 3, 5});
+  node.state(1).steal_known = 1;
+  unsigned drains = 0;
+  node.play([&] {
+    ++drains;
+    if (drains == 10) {
+      node.write_stat(2);
+      node.state(1).steal_ns = 27'123'457;
+      node.pipeline().want_steal();
+    } else if (drains == 15) {  // the first tick that reads it
+      node.state(3).steal_known = 1;
+      node.state(3).steal_ns = 345;
+      node.pipeline().want_steal();
+    } else if (drains == 20) {
+      node.state(1).steal_ns = 30'000'001;
+      node.state(3).steal_ns = 1'000'345;
+      node.write_stat(3);
+    }
+  });
+  const Report report = node.report();  // the end looks again
+  CHECK(cpu_of(report, 1).steal_ns == 30'000'001);
+  CHECK(cpu_of(report, 1).steal_source == "ticks");
+  CHECK(cpu_of(report, 1).steal_step_ns == 1);
+  CHECK(cpu_of(report, 3).steal_ns == 60'000'000 + 1'000'345);
+  CHECK(cpu_of(report, 3).steal_source == "ticks");
+  CHECK(cpu_of(report, 5).steal_ns == 150'000'000);
+  CHECK(cpu_of(report, 5).steal_source == "/proc/stat");
+  CHECK(cpu_of(report, 5).steal_step_ns == 10'000'000);
 }
 
 TEST_CASE("who woke a task of a measured CPU is told, also when that was another measured CPU", "[pipeline]") {
