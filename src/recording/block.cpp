@@ -16,9 +16,9 @@
 #include <cstring>
 #include <span>
 
-#include "base/write_all.h"
+#include "base/files.h"
 
-namespace noised {
+namespace noised::recording {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers of the head are written as they are in memory");
@@ -168,4 +168,4 @@ std::optional<BlockReader::Block> BlockReader::next() {
   return Block{static_cast<BlockKind>(head.kind), bytes_};
 }
 
-}  // namespace noised
+}  // namespace noised::recording

@@ -2,7 +2,7 @@
 // The recording as a file: a line that says what it is, then blocks, each compressed and checked by itself.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <cstdint>
 #include <memory>
@@ -10,12 +10,12 @@
 #include <string>
 #include <string_view>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
-namespace noised {
+namespace noised::recording {
 
 /// What a file of this version begins with. Its bytes beyond ASCII are lost where it is copied as text.
 inline constexpr std::string_view kRecordingMagic = "\x89noised.recording/1\r\n\x1a\n";
@@ -103,4 +103,4 @@ class BlockReader {
   bool ended_ = false;
 };
 
-}  // namespace noised
+}  // namespace noised::recording

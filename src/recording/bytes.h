@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace noised {
+namespace noised::recording {
 
 /// Writes into memory of somebody else's. The caller sees to it that there is room: left().
 class ByteWriter {
@@ -102,4 +102,4 @@ class ByteReader {
   bool good_ = true;
 };
 
-}  // namespace noised
+}  // namespace noised::recording

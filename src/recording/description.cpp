@@ -11,83 +11,59 @@
 #include <map>
 #include <utility>
 
-#include "base/monotonic.h"
-#include "base/read_file.h"
-#include "trace/clock.h"
-#include "views/json_parts.h"
+#include "base/clocks.h"
+#include "base/files.h"
+#include "model/json_parts.h"
+#include "system/clock.h"
 
-namespace noised {
+namespace noised::recording {
 namespace {
 
-using views::Fields;
-using views::Json;
-
-constexpr const char* kSchema = "noised.recording/1";
-
-Json cpu_json(const CpuCounts& cpu) {
-  Json json{{"cpu", cpu.cpu},
-            {"threshold_ns", cpu.threshold_ns},
-            {"observed_ns", cpu.observed_ns},
-            {"iterations", cpu.iterations},
-            {"blind_ns", cpu.blind_ns},
-            {"steal_ns", cpu.steal_ns},
-            {"steal_step_ns", cpu.steal_step_ns},
-            {"smi_count", nullptr},
-            {"switches", nullptr}};
-  if (cpu.smi_count) json["smi_count"] = *cpu.smi_count;
-  if (cpu.switches) json["switches"] = *cpu.switches;
-  if (cpu.containment) {
-    json["eligible"] = cpu.containment->eligible;
-    json["contained"] = cpu.containment->contained;
+constexpr auto kCpuCountsFields = [](auto& cpu, const auto& field) {
+  field("cpu", cpu.cpu);
+  field("threshold_ns", cpu.threshold_ns);
+  field("observed_ns", cpu.observed_ns);
+  field("iterations", cpu.iterations);
+  field("blind_ns", cpu.blind_ns);
+  field("steal_ns", cpu.steal_ns);
+  field("steal_step_ns", cpu.steal_step_ns);
+  if (field.has("steal_source", cpu.steal_source)) field("steal_source", cpu.steal_source);
+  field("smi_count", cpu.smi_count);
+  field.later("switches", cpu.switches);
+  if (field.has("eligible", cpu.containment)) {
+    field("eligible", cpu.containment->eligible);
+    field("contained", cpu.containment->contained);
   }
-  return json;
-}
+};
 
-void read_cpu(const Fields& fields, CpuCounts& cpu) {
-  fields.read("cpu", cpu.cpu);
-  fields.read("threshold_ns", cpu.threshold_ns);
-  fields.read("observed_ns", cpu.observed_ns);
-  fields.read("iterations", cpu.iterations);
-  fields.read("blind_ns", cpu.blind_ns);
-  fields.read("steal_ns", cpu.steal_ns);
-  fields.read("steal_step_ns", cpu.steal_step_ns);
-  fields.read("smi_count", cpu.smi_count);
-  if (fields.optional("switches") != nullptr) fields.read("switches", cpu.switches);
-  if (fields.optional("eligible") == nullptr) return;
-  fields.read("eligible", cpu.containment.emplace().eligible);
-  fields.read("contained", cpu.containment->contained);
-}
+constexpr auto kClockReadingFields = [](auto& clock, const auto& field) {
+  field("ticks", clock.ticks);
+  field("monotonic_ns", clock.monotonic_ns);
+  field("realtime_ns", clock.realtime_ns);
+  field("half_width_ticks", clock.half_width_ticks);
+};
 
-Json counts_json(const Counts& counts) {
-  Json cpus = Json::array();
-  for (const CpuCounts& cpu : counts.cpus) cpus.push_back(cpu_json(cpu));
-  return Json{{"eligible", counts.containment.eligible},
-              {"contained", counts.containment.contained},
-              {"cpus", std::move(cpus)},
-              {"clock",
-               {{"ticks", counts.clock.ticks},
-                {"monotonic_ns", counts.clock.monotonic_ns},
-                {"realtime_ns", counts.clock.realtime_ns},
-                {"half_width_ticks", counts.clock.half_width_ticks}}},
-              {"status", views::status_json(counts.status)}};
-}
+constexpr auto kRecordedCountsFields = [](auto& counts, const auto& field) {
+  field("eligible", counts.containment.eligible);
+  field("contained", counts.containment.contained);
+  field("cpus", counts.cpus, kCpuCountsFields);
+  field.later("clock", counts.clock, kClockReadingFields);
+  field("status", counts.status, kStatusFields);
+};
 
-void read_clock(const Fields& fields, Counts& counts) {
-  fields.read("ticks", counts.clock.ticks);
-  fields.read("monotonic_ns", counts.clock.monotonic_ns);
-  fields.read("realtime_ns", counts.clock.realtime_ns);
-  fields.read("half_width_ticks", counts.clock.half_width_ticks);
-}
-
-// Recordings from before there was a clock have none.
-void read_counts(const Fields& fields, Counts& counts) {
-  fields.read("eligible", counts.containment.eligible);
-  fields.read("contained", counts.containment.contained);
-  fields.each("cpus", [&](const Fields& item) { read_cpu(item, counts.cpus.emplace_back()); });
-  if (fields.optional("clock") != nullptr)
-    fields.object("clock", [&](const Fields& inner) { read_clock(inner, counts); });
-  fields.object("status", [&](const Fields& inner) { views::read_status(inner, counts.status); });
-}
+constexpr auto kDescriptionFields = [](auto& description, const auto& field) {
+  field.schema("noised.recording/1");
+  field("start", description.start);
+  field("boot_parameters", description.boot_parameters);
+  field("processor", description.processor);
+  field.later("quantum_ns", description.quantum_ns);
+  field.later("work", description.work);
+  field.later("grain_ns", description.grain_ns);
+  field.later("footprint_bytes", description.footprint_bytes);
+  field.later("policy", description.policy);
+  field.later("priority", description.priority);
+  field("base", description.base, kRecordedCountsFields);
+};
 
 // Not from /proc/cpuinfo: reading that interrupts every CPU on some kernels, for its frequency.
 std::string processor_name() {
@@ -103,7 +79,7 @@ std::string processor_name() {
 // A count of an older state is never above that of a newer one; a file may say otherwise.
 std::uint64_t since(std::uint64_t from, std::uint64_t to) { return to - std::min(from, to); }
 
-void subtract(const Containment& from, Containment& to) {
+void subtract(const account::Containment& from, account::Containment& to) {
   to.eligible = since(from.eligible, to.eligible);
   to.contained = since(from.contained, to.contained);
 }
@@ -138,15 +114,15 @@ void subtract(const CpuCounts& from, CpuCounts& to) {
 // Of the CPU where it is worst; an old recording of several CPUs tells only that of all.
 void tell_containment(Counts& counts) {
   if (counts.cpus.size() == 1) counts.cpus[0].containment = counts.containment;
-  Snapshot snapshot;
+  account::Snapshot snapshot;
   bool told = true;
   for (const CpuCounts& cpu : counts.cpus) {
-    CpuSnapshot& of = snapshot.cpus.emplace_back();
+    account::CpuSnapshot& of = snapshot.cpus.emplace_back();
     of.cpu = cpu.cpu;
     told = told && cpu.containment.has_value();
-    of.containment = cpu.containment.value_or(Containment());
+    of.containment = cpu.containment.value_or(account::Containment());
   }
-  const ReportClock worst = clock_of(snapshot, 0);
+  const ReportClock worst = account::clock_of(snapshot, 0);
   counts.status.clock.containment = told ? worst.containment : counts.containment.share();
   counts.status.clock.containment_cpu = told ? worst.containment_cpu : std::nullopt;
 }
@@ -154,7 +130,7 @@ void tell_containment(Counts& counts) {
 }  // namespace
 
 ClockReading read_clocks() {
-  const ClockSample sample = read_clock_sample();
+  const system::ClockSample sample = system::read_clock_sample();
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
   const std::uint64_t since_ns = monotonic_ns() - sample.ns;
@@ -164,7 +140,7 @@ ClockReading read_clocks() {
   return {sample.ticks, sample.ns, real_ns - since_ns, sample.half_width_ticks};
 }
 
-Counts counts_of(const Snapshot& snapshot, const StatusView& settings) {
+Counts counts_of(const account::Snapshot& snapshot, const StatusView& settings) {
   Counts counts;
   counts.status = settings;
   counts.status.uptime_ns = snapshot.elapsed_ns;
@@ -173,9 +149,9 @@ Counts counts_of(const Snapshot& snapshot, const StatusView& settings) {
   counts.status.lost = snapshot.lost;
   counts.status.orphan_intervals = snapshot.orphan_intervals;
   counts.status.programs = snapshot.programs;
-  for (const CpuSnapshot& cpu : snapshot.cpus) {
+  for (const account::CpuSnapshot& cpu : snapshot.cpus) {
     counts.cpus.push_back({cpu.cpu, cpu.threshold_ns, cpu.observed_ns, cpu.iterations, cpu.blind_ns, cpu.steal_ns,
-                           cpu.steal_step_ns, cpu.smi_count, cpu.switches, cpu.containment});
+                           cpu.steal_step_ns, cpu.steal_source, cpu.smi_count, cpu.switches, cpu.containment});
     counts.containment.eligible += cpu.containment.eligible;
     counts.containment.contained += cpu.containment.contained;
   }
@@ -204,38 +180,14 @@ Counts counts_between(const Counts& from, const Counts& to) {
   return between;
 }
 
-std::string to_json(const Counts& counts) { return views::dump(counts_json(counts)); }
+std::string to_json(const Counts& counts) { return dump(fields_json(counts, kRecordedCountsFields)); }
 
-Result<Counts> parse_counts(std::string_view json) { return views::parse_as<Counts>(json, "counts", read_counts); }
+Result<Counts> parse_counts(std::string_view json) { return parse_as<Counts>(json, "counts", kRecordedCountsFields); }
 
-std::string to_json(const Description& description) {
-  return views::dump(Json{{"schema", kSchema},
-                          {"start", description.start},
-                          {"boot_parameters", description.boot_parameters},
-                          {"processor", description.processor},
-                          {"quantum_ns", description.quantum_ns},
-                          {"work", description.work},
-                          {"grain_ns", description.grain_ns},
-                          {"footprint_bytes", description.footprint_bytes},
-                          {"policy", description.policy},
-                          {"priority", description.priority},
-                          {"base", counts_json(description.base)}});
-}
+std::string to_json(const Description& description) { return dump(fields_json(description, kDescriptionFields)); }
 
 Result<Description> parse_description(std::string_view json) {
-  return views::parse_as<Description>(json, "description", [](const Fields& fields, Description& description) {
-    views::expect_schema(fields, kSchema);
-    fields.read("start", description.start);
-    fields.read("boot_parameters", description.boot_parameters);
-    fields.read("processor", description.processor);
-    if (fields.optional("quantum_ns") != nullptr) fields.read("quantum_ns", description.quantum_ns);
-    if (fields.optional("work") != nullptr) fields.read("work", description.work);
-    if (fields.optional("grain_ns") != nullptr) fields.read("grain_ns", description.grain_ns);
-    if (fields.optional("footprint_bytes") != nullptr) fields.read("footprint_bytes", description.footprint_bytes);
-    if (fields.optional("policy") != nullptr) fields.read("policy", description.policy);
-    if (fields.optional("priority") != nullptr) fields.read("priority", description.priority);
-    fields.object("base", [&](const Fields& inner) { read_counts(inner, description.base); });
-  });
+  return parse_as<Description>(json, "description", kDescriptionFields);
 }
 
 void describe_machine(Description& description) {
@@ -245,4 +197,4 @@ void describe_machine(Description& description) {
   description.processor = processor_name();
 }
 
-}  // namespace noised
+}  // namespace noised::recording

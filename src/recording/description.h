@@ -2,9 +2,9 @@
 // What a recording says in words: the machine, the run, and everything counted so far, as JSON.
 #pragma once
 
-#include <noised/result.h>
-#include <noised/types.h>
-#include <noised/views.h>
+#include "base/result.h"
+#include "model/types.h"
+#include "model/views.h"
 
 #include <cstdint>
 #include <optional>
@@ -12,10 +12,10 @@
 #include <string_view>
 #include <vector>
 
-#include "attribution/matcher.h"
-#include "pipeline/snapshot.h"
+#include "account/matcher.h"
+#include "account/snapshot.h"
 
-namespace noised {
+namespace noised::recording {
 
 /// What was counted of one CPU besides its detours.
 struct CpuCounts {
@@ -26,9 +26,11 @@ struct CpuCounts {
   std::uint64_t blind_ns = 0;
   std::uint64_t steal_ns = 0;
   std::uint64_t steal_step_ns = 0;
+  std::string steal_source;  ///< empty in recordings whose ledger was divided by steal time
   std::optional<std::uint64_t> smi_count;
-  std::optional<std::uint64_t> switches;   ///< by which the scheduler took the CPU from the loop, by its own count
-  std::optional<Containment> containment;  ///< of its own intervals; recordings from before it was told have none
+  std::optional<std::uint64_t> switches;  ///< by which the scheduler took the CPU from the loop, by its own count
+  std::optional<account::Containment>
+      containment;  ///< of its own intervals; recordings from before it was told have none
 };
 
 /// The clocks at one moment: TSC and CLOCK_MONOTONIC within half_width_ticks.
@@ -41,8 +43,8 @@ struct ClockReading {
 
 /// Everything that was counted since the daemon started, but for detours and their sources.
 struct Counts {
-  StatusView status;        ///< its uptime is the elapsed time
-  Containment containment;  ///< of all CPUs together
+  StatusView status;                 ///< its uptime is the elapsed time
+  account::Containment containment;  ///< of all CPUs together
   ClockReading clock;
   std::vector<CpuCounts> cpus;
 };
@@ -50,7 +52,7 @@ struct Counts {
 /// The clocks now.
 ClockReading read_clocks();
 /// The counts of a snapshot, on top of the settings.
-Counts counts_of(const Snapshot& snapshot, const StatusView& settings);
+Counts counts_of(const account::Snapshot& snapshot, const StatusView& settings);
 /// What was counted from `from` to `to`, both of one daemon.
 Counts counts_between(const Counts& from, const Counts& to);
 std::string to_json(const Counts& counts);
@@ -76,4 +78,4 @@ Result<Description> parse_description(std::string_view json);
 /// Boot parameters and processor of this machine; empty where they cannot be read.
 void describe_machine(Description& description);
 
-}  // namespace noised
+}  // namespace noised::recording

@@ -2,25 +2,25 @@
 // A recording takes the place of the kernel and the loop: everything to the right of them runs from it.
 #pragma once
 
-#include <noised/result.h>
-#include <noised/types.h>
-#include <noised/views.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "pipeline/report_builder.h"
-#include "pipeline/snapshot.h"
-#include "pipeline/watched_cpu.h"
+#include "account/loop_cpu.h"
+#include "account/report_builder.h"
+#include "account/snapshot.h"
+#include "base/result.h"
+#include "model/types.h"
+#include "model/views.h"
 #include "recording/block.h"
 #include "recording/description.h"
 #include "recording/records.h"
 
-namespace noised {
+namespace noised::recording {
 
 /// Is told what is played, in the order in which it was recorded. CPUs are told by their place in the description.
 class PlayerVisitor {
@@ -32,7 +32,7 @@ class PlayerVisitor {
 
   virtual void interval(std::size_t /*cpu*/, const Interval& /*interval*/) {}
   /// `details` are what the record has (next_details()); both are valid during the call.
-  virtual void detour(std::size_t /*cpu*/, const Ledger& /*ledger*/, std::string_view /*details*/) {}
+  virtual void detour(std::size_t /*cpu*/, const account::DetourLedger& /*ledger*/, std::string_view /*details*/) {}
   /// The CPU was not observed in this time: the loop was not there, or rested.
   virtual void gap(std::size_t /*cpu*/, std::uint64_t /*start_ns*/, std::uint64_t /*end_ns*/) {}
   /// The CPU is observed from this time on, which may be before the recording (Playback::recorded_from()); again where
@@ -41,16 +41,16 @@ class PlayerVisitor {
   /// Until this time, from the end of the sample before it, the loop did so many iterations; 0: the first of a series.
   virtual void sample(std::size_t /*cpu*/, std::uint64_t /*end_ns*/, std::uint64_t /*iterations*/) {}
   /// A watched task lost time; in the order of PipelineSink::loss(). `details` as of a detour.
-  virtual void loss(std::size_t /*cpu*/, const Loss& /*loss*/, const Ledger& /*ledger*/, std::string_view /*details*/) {
-  }
+  virtual void loss(std::size_t /*cpu*/, const account::Loss& /*loss*/, const account::DetourLedger& /*ledger*/,
+                    std::string_view /*details*/) {}
   /// A watched task left the CPU: without the counts that the kernel had of it.
-  virtual void ran(std::size_t /*cpu*/, const TaskRun& /*run*/, const RunFacts& /*facts*/) {}
+  virtual void ran(std::size_t /*cpu*/, const account::TaskRun& /*run*/, const account::RunFacts& /*facts*/) {}
 };
 
 /// A task that has a CPU; its name is not told.
 struct RunningTask {
   std::size_t cpu = 0;
-  CurrentTask task;
+  account::CurrentTask task;
   std::uint64_t until_ns = 0;  ///< known until then
 };
 
@@ -63,7 +63,7 @@ class Playback {
   /// Plays one block of events. What is wrong with it, if anything: then nothing after it can be played.
   std::optional<std::string> play(std::string_view block, PlayerVisitor* visitor);
   /// Everything that was counted by what was played.
-  void fill(Snapshot& snapshot) const;
+  void fill(account::Snapshot& snapshot) const;
 
   [[nodiscard]] const Description& description() const { return description_; }
   [[nodiscard]] const SourceTable& sources() const { return sources_; }
@@ -93,21 +93,23 @@ class Playback {
   const char* play_loss(const Record& record, PlayerVisitor* visitor);
   const char* play_run(const Record& record, PlayerVisitor* visitor);
   const char* play_current(const Record& record);
+  std::uint64_t life_of(std::uint32_t pid, std::uint64_t recorded);
   void note_current();
-  WatchedCpu& cpu(std::size_t place);
+  account::LoopCpu& cpu(std::size_t place);
 
   Description description_;
   Counts counts_;
   SourceTable sources_;
-  std::vector<SourceId> ids_;                      // by number in the recording
-  std::vector<std::unique_ptr<WatchedCpu>> cpus_;  // made when first played
-  Ledger ledger_;                                  // of the loss whose entries are played
-  std::size_t entries_cpu_ = 0;                    // where it is
+  std::vector<SourceId> ids_;                            // by number in the recording
+  std::vector<std::unique_ptr<account::LoopCpu>> cpus_;  // made when first played
+  account::DetourLedger ledger_;                         // of the loss whose entries are played
+  std::size_t entries_cpu_ = 0;                          // where it is
   struct Current {
     RunningTask running;
     bool told = false;  // since the last checkpoint
   };
-  std::vector<std::optional<Current>> current_;  // by CPU
+  std::vector<std::optional<Current>> current_;             // by CPU
+  std::unordered_map<std::uint32_t, std::uint64_t> lives_;  // by pid, the one that ran last
   std::string checkpoint_problem_;
   bool behind_ = false;
   std::uint64_t lost_intervals_ = 0;  // by the recorder, as the next
@@ -135,7 +137,7 @@ class Player {
 
  private:
   Player(BlockReader reader, std::unique_ptr<Playback> playback);
-  [[nodiscard]] RunDescription run() const;
+  [[nodiscard]] account::RunDescription run() const;
 
   BlockReader reader_;
   std::unique_ptr<Playback> playback_;
@@ -143,9 +145,10 @@ class Player {
 };
 
 /// The detour with its names, as the daemon showed it.
-DetourView to_view(const Playback& playback, std::size_t cpu, const Ledger& ledger, std::string_view details);
-/// The same of a loss, with its victim.
-DetourView to_view(const Playback& playback, std::size_t cpu, const Loss& loss, const Ledger& ledger,
+DetourView to_view(const Playback& playback, std::size_t cpu, const account::DetourLedger& ledger,
                    std::string_view details);
+/// The same of a loss, with its victim.
+DetourView to_view(const Playback& playback, std::size_t cpu, const account::Loss& loss,
+                   const account::DetourLedger& ledger, std::string_view details);
 
-}  // namespace noised
+}  // namespace noised::recording

@@ -7,10 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/monotonic.h"
-#include "base/utc.h"
+#include "base/clocks.h"
 
-namespace noised {
+namespace noised::recording {
 namespace {
 
 // A reader sees what happened after a second at most.
@@ -45,25 +44,22 @@ Description described(Description description, const PhaseRecording& phases) {
   return description;
 }
 
-RecordedDetour recorded(const Ledger& ledger, std::uint64_t tolerance_ns) {
+RecordedDetour recorded(const account::DetourLedger& ledger, std::uint64_t tolerance_ns) {
   RecordedDetour recorded;
   recorded.start_ns = ledger.detour.start_ns;
   recorded.end_ns = ledger.detour.end_ns;
   recorded.tolerance_ns = tolerance_ns;
-  recorded.overhead_ns = ledger.overhead_ns;
-  recorded.hypervisor_ns = ledger.hypervisor_ns;
-  recorded.hardware_ns = ledger.outside_ns - ledger.hypervisor_ns;
-  recorded.unexplained_ns = ledger.unexplained_ns;
+  recorded.parts = ledger;
   recorded.in_doubt = ledger.detour.in_doubt;
   return recorded;
 }
 
-using Details = std::array<EntryDetails, FeedDetour::kEntries>;
+using Details = std::array<EntryDetails, account::FeedDetour::kEntries>;
 
-std::span<const EntryDetails> details_of(const FeedDetour& shown, Details& details) {
+std::span<const EntryDetails> details_of(const account::FeedDetour& shown, Details& details) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < shown.size && shown.text_size != 0; ++i) {
-    const FeedDetour::Entry& entry = shown.entries[i];
+    const account::FeedDetour::Entry& entry = shown.entries[i];
     if (entry.text_size == 0 && !entry.cut) continue;
     details[count++] = {i, entry.cut, {shown.text.data() + entry.text_at, entry.text_size}};
   }
@@ -74,7 +70,7 @@ std::span<const EntryDetails> details_of(const FeedDetour& shown, Details& detai
 
 Recorder::Recorder(const SourceTable& sources, StatusView settings, Description machine, std::size_t full_enough)
     : sources_(sources), settings_(std::move(settings)), description_(std::move(machine)), full_enough_(full_enough) {
-  snapshot_.detail = SnapshotDetail::counts;
+  snapshot_.detail = account::SnapshotDetail::counts;
 }
 
 bool Recorder::open() { return take(State::asked); }
@@ -119,7 +115,7 @@ void Recorder::close() {
   }
 }
 
-void Recorder::after_drain(Recordable& pipeline) {
+void Recorder::after_drain(account::Recordable& pipeline) {
   switch (state_.load(std::memory_order_acquire)) {
     case State::asked:
       return start(pipeline);
@@ -139,7 +135,7 @@ void Recorder::after_drain(Recordable& pipeline) {
   }
 }
 
-void Recorder::start(Recordable& pipeline) {
+void Recorder::start(account::Recordable& pipeline) {
   State was = State::asked;
   if (!state_.compare_exchange_strong(was, State::recording)) return;  // closed before it began
   sources_written_ = 0;
@@ -161,14 +157,14 @@ bool Recorder::make_blocks(std::size_t description) {
   return true;
 }
 
-bool Recorder::describe(Recordable& pipeline) {
+bool Recorder::describe(account::Recordable& pipeline) {
   pipeline.fill(snapshot_);
   cpus_ = snapshot_.cpus.size();
   description_.base = counts(snapshot_);
   description_.base.clock = read_clocks();
   // Nothing was measured yet: then the recording is of the whole run.
   const bool whole = std::all_of(snapshot_.cpus.begin(), snapshot_.cpus.end(),
-                                 [](const CpuSnapshot& cpu) { return cpu.observed_ns == 0; });
+                                 [](const account::CpuSnapshot& cpu) { return cpu.observed_ns == 0; });
   if (whole) {
     forget(description_.base);
   } else {
@@ -181,7 +177,7 @@ bool Recorder::describe(Recordable& pipeline) {
   return true;
 }
 
-void Recorder::begin_part(Recordable& pipeline) {
+void Recorder::begin_part(account::Recordable& pipeline) {
   part_broken_ = false;
   sealed_ns_ = monotonic_ns();
   if (!have_room()) return;
@@ -266,8 +262,9 @@ void Recorder::waits(std::size_t cpu, const Interval& interval) {
   }
 }
 
-void Recorder::detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) {
-  if (!have_room(2 * FeedDetour::kText)) {
+void Recorder::detour(std::size_t cpu, const account::DetourLedger& ledger, std::uint64_t tolerance_ns,
+                      const account::FeedDetour& shown) {
+  if (!have_room(2 * account::FeedDetour::kText)) {
     ++lost_detours_;
     return;
   }
@@ -275,18 +272,19 @@ void Recorder::detour(std::size_t cpu, const Ledger& ledger, std::uint64_t toler
   writer_.detour(cpu, recorded(ledger, tolerance_ns), details_of(shown, details));
 }
 
-bool Recorder::write_entries(std::size_t cpu, std::span<const LedgerEntry> entries) {
+bool Recorder::write_entries(std::size_t cpu, std::span<const account::LedgerEntry> entries) {
   while (!entries.empty()) {
     if (!have_room(RecordWriter::kLongestEntries)) return false;
     const std::size_t count = std::min(entries.size(), RecordWriter::kMostEntries);
     writer_.entries(cpu, entries.first(count));
     entries = entries.subspan(count);
   }
-  return have_room(2 * FeedDetour::kText);
+  return have_room(2 * account::FeedDetour::kText);
 }
 
 // Of one whose last entries had no room, the first are forgotten by who reads them: a new part begins there.
-void Recorder::loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, const FeedDetour& shown) {
+void Recorder::loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+                    const account::FeedDetour& shown) {
   write_sources();
   if (!write_entries(cpu, ledger.entries)) {
     ++lost_detours_;
@@ -296,7 +294,7 @@ void Recorder::loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, con
   writer_.loss(cpu, recorded(ledger, 0), loss, details_of(shown, details));
 }
 
-void Recorder::ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) {
+void Recorder::ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) {
   write_sources();
   if (have_room()) {
     writer_.run(cpu, run, facts);
@@ -305,16 +303,20 @@ void Recorder::ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) {
   }
 }
 
-void Recorder::gap(std::size_t cpu, GapKind kind, const Detour& gap) {
+void Recorder::gap(std::size_t cpu, probe::GapKind kind, const Detour& gap) {
   if (!have_room()) return;
-  writer_.gap(cpu, kind == GapKind::rested ? RecordTag::rested : RecordTag::moved, gap.start_ns, gap.end_ns);
+  writer_.gap(cpu, kind == probe::GapKind::rested ? RecordTag::rested : RecordTag::moved, gap.start_ns, gap.end_ns);
+}
+
+void Recorder::stolen(std::size_t cpu, const account::StealWindow& window) {
+  if (have_room()) writer_.stolen(cpu, window);
 }
 
 void Recorder::sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) {
   if (have_room()) writer_.sample(cpu, end_ns, iterations);
 }
 
-Counts Recorder::counts(const Snapshot& snapshot) const {
+Counts Recorder::counts(const account::Snapshot& snapshot) const {
   Counts counts = counts_of(snapshot, settings_);
   if (!phases_) return counts;
   std::vector<std::string>& unsupported = counts.status.unsupported;
@@ -324,19 +326,19 @@ Counts Recorder::counts(const Snapshot& snapshot) const {
 }
 
 // Not where it has no room in this block: it tells of what lies before it. A recording without one says so.
-void Recorder::write_checkpoint(const Snapshot& snapshot) {
+void Recorder::write_checkpoint(const account::Snapshot& snapshot) {
   Counts last = counts(snapshot);
   last.clock = read_clocks();
   const std::string text = to_json(last);
   if (text.size() + RecordWriter::kLongestRecord > block_bytes_) return;
   for (std::size_t cpu = 0; cpu < snapshot.cpus.size(); ++cpu) {
-    const CpuSnapshot& of = snapshot.cpus[cpu];
+    const account::CpuSnapshot& of = snapshot.cpus[cpu];
     if (of.current && have_room()) writer_.current(cpu, *of.current, of.current_until_ns);
   }
   if (have_room(text.size())) writer_.checkpoint(text);
 }
 
-void Recorder::give_away_old(Recordable& pipeline) {
+void Recorder::give_away_old(account::Recordable& pipeline) {
   if (part_broken_) {
     if (begin_block()) begin_part(pipeline);
     return;
@@ -357,7 +359,7 @@ bool Recorder::wait_for_block() {
   return true;
 }
 
-void Recorder::finish(const Snapshot& snapshot) {
+void Recorder::finish(const account::Snapshot& snapshot) {
   if (state_.load(std::memory_order_acquire) == State::recording) {
     if (writing_) seal(BlockKind::events, writer_.size());
     if (wait_for_block()) {
@@ -371,4 +373,4 @@ void Recorder::finish(const Snapshot& snapshot) {
   state_.store(State::ended, std::memory_order_release);
 }
 
-}  // namespace noised
+}  // namespace noised::recording

@@ -12,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
-#include "pipeline/sink.h"
+#include "account/sink.h"
+#include "model/sources.h"
 #include "recording/block.h"
 #include "recording/description.h"
 #include "recording/records.h"
-#include "trace/sources.h"
 
-namespace noised {
+namespace noised::recording {
 
 /// The pipeline never waits for the reader. Where all blocks are full, what comes is counted but not kept, until there
 /// is room again: then a new part begins.
@@ -31,7 +31,7 @@ struct PhaseRecording {
   std::vector<std::string> remarks;  ///< for `unsupported`
 };
 
-class Recorder : public PipelineSink {
+class Recorder : public account::PipelineSink {
  public:
   /// 16 MiB, held once somebody has recorded; more where so many CPUs are watched that their counts need longer blocks.
   static constexpr std::size_t kBlocks = 16;
@@ -69,18 +69,21 @@ class Recorder : public PipelineSink {
 
   /// Pipeline, after each drain, or before anything is measured: begins or ends recording if the reader wants it; gives
   /// the block away if it is full enough, or old enough.
-  void after_drain(Recordable& pipeline);
+  void after_drain(account::Recordable& pipeline);
   /// Pipeline, after the last drain: gives away what is left, with these last counts.
-  void finish(const Snapshot& snapshot);
+  void finish(const account::Snapshot& snapshot);
 
   void begins(std::size_t cpu, std::uint64_t first_ns) override;
   void interval(std::size_t cpu, const Interval& interval) override;
   void waits(std::size_t cpu, const Interval& interval) override;
-  void detour(std::size_t cpu, const Ledger& ledger, std::uint64_t tolerance_ns, const FeedDetour& shown) override;
-  void gap(std::size_t cpu, GapKind kind, const Detour& gap) override;
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::uint64_t tolerance_ns,
+              const account::FeedDetour& shown) override;
+  void gap(std::size_t cpu, probe::GapKind kind, const Detour& gap) override;
+  void stolen(std::size_t cpu, const account::StealWindow& window) override;
   void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override;
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, const FeedDetour& shown) override;
-  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override;
+  void loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+            const account::FeedDetour& shown) override;
+  void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) override;
 
  private:
   enum class State : std::uint8_t { idle, held, asked, recording, closing, ended };
@@ -97,11 +100,11 @@ class Recorder : public PipelineSink {
   };
 
   bool take(State state);
-  void start(Recordable& pipeline);
-  void give_away_old(Recordable& pipeline);
+  void start(account::Recordable& pipeline);
+  void give_away_old(account::Recordable& pipeline);
   bool wait_for_block();
-  bool describe(Recordable& pipeline);
-  void begin_part(Recordable& pipeline);
+  bool describe(account::Recordable& pipeline);
+  void begin_part(account::Recordable& pipeline);
   bool have_room(std::size_t bytes = 0);
   bool begin_block();
   bool make_blocks(std::size_t description);
@@ -109,9 +112,9 @@ class Recorder : public PipelineSink {
   bool take_back(std::size_t cpu, const Interval& interval);
   void seal(BlockKind kind, std::size_t size);
   void write_sources();
-  bool write_entries(std::size_t cpu, std::span<const LedgerEntry> entries);
-  void write_checkpoint(const Snapshot& snapshot);
-  [[nodiscard]] Counts counts(const Snapshot& snapshot) const;
+  bool write_entries(std::size_t cpu, std::span<const account::LedgerEntry> entries);
+  void write_checkpoint(const account::Snapshot& snapshot);
+  [[nodiscard]] Counts counts(const account::Snapshot& snapshot) const;
 
   const SourceTable& sources_;
   StatusView settings_;
@@ -137,7 +140,7 @@ class Recorder : public PipelineSink {
   std::vector<CpuLoss> losses_;      // by CPU, as the next
   std::vector<CpuLoss> taken_back_;  // of the part that broke: those that wait are told again
   std::uint64_t sealed_ns_ = 0;      // when a block was last given away
-  Snapshot snapshot_;                // of counts, for checkpoints
+  account::Snapshot snapshot_;       // of counts, for checkpoints
 };
 
-}  // namespace noised
+}  // namespace noised::recording

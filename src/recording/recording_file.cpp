@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstring>
 
-namespace noised {
+namespace noised::recording {
 namespace {
 
 // Two drains of the default interval.
@@ -59,4 +59,4 @@ Status RecordingFile::finish() {
   return status_;
 }
 
-}  // namespace noised
+}  // namespace noised::recording

@@ -2,7 +2,7 @@
 // A recording of a whole run, written by a thread of the daemon's own.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <atomic>
 #include <string>
@@ -11,7 +11,7 @@
 #include "recording/block.h"
 #include "recording/recorder.h"
 
-namespace noised {
+namespace noised::recording {
 
 /// Opens a new file for a recording; fails where there is one already: a recording is not to be lost by a mistake.
 Result<BlockWriter> create_recording(const std::string& path);
@@ -39,4 +39,4 @@ class RecordingFile {
   std::thread thread_;
 };
 
-}  // namespace noised
+}  // namespace noised::recording

@@ -2,7 +2,9 @@
 // Times are told as distances from the time before, on the same CPU: one or two bytes, mostly.
 #include "recording/records.h"
 
-namespace noised {
+#include <array>
+
+namespace noised::recording {
 namespace {
 
 enum DetourBits : std::uint8_t { kInDoubt = 1, kHypervisor = 2, kHardware = 4, kUnexplained = 8, kDetails = 16 };
@@ -57,12 +59,12 @@ void RecordWriter::divided(const RecordedDetour& detour, std::span<const EntryDe
   time(detour.start_ns);
   bytes_.number(detour.end_ns - detour.start_ns);
   bytes_.number(detour.tolerance_ns);
-  bytes_.byte(
-      static_cast<std::uint8_t>((detour.in_doubt ? kInDoubt : 0) | (detour.hypervisor_ns != 0 ? kHypervisor : 0) |
-                                (detour.hardware_ns != 0 ? kHardware : 0) |
-                                (detour.unexplained_ns != 0 ? kUnexplained : 0) | (details.empty() ? 0 : kDetails)));
-  bytes_.number(detour.overhead_ns);
-  for (const std::uint64_t ns : {detour.hypervisor_ns, detour.hardware_ns, detour.unexplained_ns}) {
+  bytes_.byte(static_cast<std::uint8_t>(
+      (detour.in_doubt ? kInDoubt : 0) | (detour.parts.hypervisor_ns != 0 ? kHypervisor : 0) |
+      (detour.parts.hardware_ns != 0 ? kHardware : 0) | (detour.parts.unexplained_ns != 0 ? kUnexplained : 0) |
+      (details.empty() ? 0 : kDetails)));
+  bytes_.number(detour.parts.overhead_ns);
+  for (const std::uint64_t ns : {detour.parts.hypervisor_ns, detour.parts.hardware_ns, detour.parts.unexplained_ns}) {
     if (ns != 0) bytes_.number(ns);
   }
   if (details.empty()) return;
@@ -98,6 +100,13 @@ void RecordWriter::checkpoint(std::string_view bytes) {
   bytes_.text(bytes);
 }
 
+void RecordWriter::stolen(std::size_t cpu, const account::StealWindow& window) {
+  tag(RecordTag::stolen, cpu);
+  time(window.from_ns);
+  bytes_.number(window.to_ns - window.from_ns);
+  bytes_.number(window.stolen_ns);
+}
+
 void RecordWriter::part(std::uint64_t lost_intervals, std::uint64_t lost_detours) {
   tag(RecordTag::part);
   bytes_.number(lost_intervals);
@@ -108,7 +117,7 @@ std::uint64_t RecordReader::time() { return last_ns_[cpu_] = bytes_.distance(las
 
 bool RecordReader::read_tag(RecordTag& tag) {
   const std::uint8_t number = bytes_.byte();
-  if (number < static_cast<std::uint8_t>(RecordTag::source) || number > static_cast<std::uint8_t>(RecordTag::current)) {
+  if (number < static_cast<std::uint8_t>(RecordTag::source) || number > static_cast<std::uint8_t>(RecordTag::stolen)) {
     return good_ = false;
   }
   tag = static_cast<RecordTag>(number);
@@ -140,10 +149,10 @@ void RecordReader::read_detour(Record& record) {
   const std::uint8_t bits = bytes_.byte();
   if (bits > kAllDetourBits) good_ = false;
   detour.in_doubt = (bits & kInDoubt) != 0;
-  detour.overhead_ns = bytes_.number();
-  detour.hypervisor_ns = (bits & kHypervisor) != 0 ? bytes_.number() : 0;
-  detour.hardware_ns = (bits & kHardware) != 0 ? bytes_.number() : 0;
-  detour.unexplained_ns = (bits & kUnexplained) != 0 ? bytes_.number() : 0;
+  detour.parts.overhead_ns = bytes_.number();
+  detour.parts.hypervisor_ns = (bits & kHypervisor) != 0 ? bytes_.number() : 0;
+  detour.parts.hardware_ns = (bits & kHardware) != 0 ? bytes_.number() : 0;
+  detour.parts.unexplained_ns = (bits & kUnexplained) != 0 ? bytes_.number() : 0;
   record.text = (bits & kDetails) != 0 ? bytes_.text() : std::string_view();
 }
 
@@ -188,6 +197,11 @@ bool RecordReader::next(Record& record) {
       break;
     case RecordTag::begins:
       record.start_ns = time();
+      break;
+    case RecordTag::stolen:
+      record.start_ns = time();
+      record.end_ns = record.start_ns + bytes_.number();
+      record.stolen_ns = bytes_.number();
       break;
     case RecordTag::sample:
       record.end_ns = time();
@@ -236,4 +250,143 @@ bool next_details(ByteReader& from, EntryDetails& details) {
   return from.good();
 }
 
-}  // namespace noised
+namespace {
+
+enum RunBits : std::uint8_t {
+  kPreempted = 1,
+  kEnded = 2,
+  kKnown = 4,
+  kMigrated = 8,
+  kWaitedPreempted = 16,
+  kHasLife = 32,  // the life follows, as all runs have it since there is this bit
+};
+constexpr std::uint8_t kAllRunBits = 63;
+constexpr std::uint8_t kLossHasLife = 128;  // beside the kind of a loss: likewise
+
+// Of pids, sources and counts.
+std::uint32_t number32(ByteReader& from, bool& good) {
+  const std::uint64_t value = from.number();
+  good = good && value <= UINT32_MAX;
+  return static_cast<std::uint32_t>(value);
+}
+
+}  // namespace
+
+void RecordWriter::entries(std::size_t cpu, std::span<const account::LedgerEntry> entries) {
+  assert(!entries.empty() && entries.size() <= kMostEntries);
+  std::array<char, kLongestEntries> room;
+  ByteWriter packed(room);
+  std::uint64_t last_ns = entries.front().start_ns;
+  for (const account::LedgerEntry& entry : entries) {
+    packed.distance(last_ns, entry.start_ns);
+    last_ns = entry.start_ns;
+    packed.number(entry.self_ns);
+    packed.number(entry.source);
+    packed.byte(entry.flags);
+    packed.byte(entry.depth);
+    packed.number(entry.id);
+  }
+  tag(RecordTag::entries, cpu);
+  time(entries.front().start_ns);
+  bytes_.text({room.data(), packed.size()});
+}
+
+bool next_entry(ByteReader& from, std::uint64_t& start_ns, account::LedgerEntry& entry) {
+  if (!from.good() || from.at_end()) return false;
+  bool good = true;
+  entry = account::LedgerEntry();
+  entry.start_ns = start_ns = from.distance(start_ns);
+  entry.self_ns = from.number();
+  entry.source = number32(from, good);
+  entry.flags = from.byte();
+  entry.depth = from.byte();
+  entry.id = from.number();
+  return good && from.good();
+}
+
+void RecordWriter::loss(std::size_t cpu, const RecordedDetour& detour, const account::Loss& loss,
+                        std::span<const EntryDetails> details) {
+  tag(RecordTag::loss, cpu);
+  bytes_.number(loss.pid);
+  bytes_.number(loss.name);
+  bytes_.byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(loss.kind) | kLossHasLife));
+  bytes_.number(loss.waited_ns);
+  bytes_.number(loss.life);
+  divided(detour, details);
+}
+
+void RecordReader::read_loss(Record& record) {
+  record.loss = account::Loss();
+  record.loss.pid = number32(bytes_, good_);
+  record.loss.name = number32(bytes_, good_);
+  const std::uint8_t byte = bytes_.byte();
+  const auto kind = static_cast<std::uint8_t>(byte & ~kLossHasLife);
+  if (kind <= static_cast<std::uint8_t>(account::LossKind::queued)) {
+    record.loss.kind = static_cast<account::LossKind>(kind);
+  } else {
+    good_ = false;
+  }
+  record.loss.waited_ns = bytes_.number();
+  record.loss.life = (byte & kLossHasLife) != 0 ? bytes_.number() : 0;
+  read_detour(record);
+}
+
+void RecordWriter::run(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) {
+  tag(RecordTag::run, cpu);
+  time(run.start_ns);
+  bytes_.number(run.end_ns - run.start_ns);
+  bytes_.number(run.pid);
+  bytes_.number(run.tgid);
+  bytes_.number(run.name);
+  bytes_.byte(static_cast<std::uint8_t>(kHasLife | (run.preempted ? kPreempted : 0) | (run.ended ? kEnded : 0) |
+                                        (facts.known ? kKnown : 0) | (facts.migrated ? kMigrated : 0) |
+                                        (facts.wait == account::LossKind::preempted ? kWaitedPreempted : 0)));
+  for (const std::uint64_t each : {std::uint64_t{facts.voluntary}, std::uint64_t{facts.involuntary}, facts.waited_ns,
+                                   std::uint64_t{facts.unseen_runs}, facts.unseen_wait_ns,
+                                   std::uint64_t{facts.minor_faults}, std::uint64_t{facts.major_faults}}) {
+    bytes_.number(each);
+  }
+  bytes_.number(facts.life);
+}
+
+void RecordReader::read_run(Record& record) {
+  account::TaskRun& run = record.run;
+  run = account::TaskRun();
+  run.start_ns = time();
+  run.end_ns = run.start_ns + bytes_.number();
+  run.pid = number32(bytes_, good_);
+  run.tgid = number32(bytes_, good_);
+  run.name = number32(bytes_, good_);
+  const std::uint8_t bits = bytes_.byte();
+  if (bits > kAllRunBits) good_ = false;
+  run.preempted = (bits & kPreempted) != 0;
+  run.ended = (bits & kEnded) != 0;
+  account::RunFacts& facts = record.facts;
+  facts.known = (bits & kKnown) != 0;
+  facts.migrated = (bits & kMigrated) != 0;
+  facts.wait = (bits & kWaitedPreempted) != 0 ? account::LossKind::preempted : account::LossKind::queued;
+  facts.voluntary = number32(bytes_, good_);
+  facts.involuntary = number32(bytes_, good_);
+  facts.waited_ns = bytes_.number();
+  facts.unseen_runs = number32(bytes_, good_);
+  facts.unseen_wait_ns = bytes_.number();
+  facts.minor_faults = number32(bytes_, good_);
+  facts.major_faults = number32(bytes_, good_);
+  facts.life = (bits & kHasLife) != 0 ? bytes_.number() : 0;
+}
+
+void RecordWriter::current(std::size_t cpu, const account::CurrentTask& task, std::uint64_t until_ns) {
+  tag(RecordTag::current, cpu);
+  time(task.start_ns);
+  bytes_.distance(task.start_ns, until_ns);
+  bytes_.number(task.pid);
+}
+
+void RecordReader::read_current(Record& record) {
+  record.run = account::TaskRun();
+  record.run.start_ns = time();
+  record.run.end_ns = bytes_.distance(record.run.start_ns);
+  record.run.pid = number32(bytes_, good_);
+}
+
+}  // namespace noised::recording

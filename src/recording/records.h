@@ -2,8 +2,6 @@
 // The records in a block of events. Each block can be read by itself but for the names of sources, which come once.
 #pragma once
 
-#include <noised/types.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "attribution/ledger.h"
+#include "account/attributor.h"
+#include "account/steal_marks.h"
+#include "account/task_run.h"
+#include "model/ledger.h"
+#include "model/types.h"
 #include "recording/bytes.h"
-#include "watch/task_run.h"
 
-namespace noised {
+namespace noised::recording {
 
 /// What a record is. The numbers are in files: new ones go to the end.
 enum class RecordTag : std::uint8_t {
@@ -34,17 +35,16 @@ enum class RecordTag : std::uint8_t {
   loss,        ///< time that a watched task lost: a detour with its victim
   run,         ///< a watched task left the CPU
   current,     ///< this task has the CPU; told before a checkpoint, as of then
+  stolen,      ///< in this time the host took some of it from the loop
 };
 
-/// A detour, with the parts of it that lay outside its intervals, as the daemon divided them.
+/// A detour, with its parts as the daemon divided them. explained_ns is not recorded, and 0 when read: the intervals of
+/// the detour say it.
 struct RecordedDetour {
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
   std::uint64_t tolerance_ns = 0;  ///< by which its intervals may stick out
-  std::uint64_t overhead_ns = 0;
-  std::uint64_t hypervisor_ns = 0;
-  std::uint64_t hardware_ns = 0;
-  std::uint64_t unexplained_ns = 0;
+  Ledger parts = {};
   bool in_doubt = false;
 };
 
@@ -61,11 +61,12 @@ struct Record {
   std::size_t cpu = 0;           ///< of all but source, checkpoint, part
   Interval interval;             ///< without its kind, which is its source's, and its cause, which the details tell
   RecordedDetour detour;         ///< detour, loss
-  Loss loss;                     ///< but for its times and group, which are the detour's, and not told
-  TaskRun run;                   ///< but for its group and counts; current: pid, and its times until now
-  RunFacts facts;                ///< run
-  std::uint64_t start_ns = 0;    ///< moved, rested; begins
-  std::uint64_t end_ns = 0;      ///< moved, rested; sample
+  account::Loss loss;            ///< but for its times and group, which are the detour's, and not told
+  account::TaskRun run;          ///< but for its group and counts; current: pid, and its times until now
+  account::RunFacts facts;       ///< run
+  std::uint64_t start_ns = 0;    ///< moved, rested, stolen; begins
+  std::uint64_t end_ns = 0;      ///< moved, rested, stolen; sample
+  std::uint64_t stolen_ns = 0;   ///< stolen
   std::uint64_t iterations = 0;  ///< sample
   Kind kind = Kind::none;        ///< source, as the next
   Category category = Category::unexplained;
@@ -91,13 +92,15 @@ class RecordWriter {
   void detour(std::size_t cpu, const RecordedDetour& detour, std::span<const EntryDetails> details);
   void gap(std::size_t cpu, RecordTag tag, std::uint64_t start_ns, std::uint64_t end_ns);
   void begins(std::size_t cpu, std::uint64_t first_ns);
+  void stolen(std::size_t cpu, const account::StealWindow& window);
   void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations);
   /// At most kMostEntries of a ledger; of longer ones, piece by piece.
-  void entries(std::size_t cpu, std::span<const LedgerEntry> entries);
+  void entries(std::size_t cpu, std::span<const account::LedgerEntry> entries);
   /// After all of its entries.
-  void loss(std::size_t cpu, const RecordedDetour& detour, const Loss& loss, std::span<const EntryDetails> details);
-  void run(std::size_t cpu, const TaskRun& run, const RunFacts& facts);
-  void current(std::size_t cpu, const CurrentTask& task, std::uint64_t until_ns);
+  void loss(std::size_t cpu, const RecordedDetour& detour, const account::Loss& loss,
+            std::span<const EntryDetails> details);
+  void run(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts);
+  void current(std::size_t cpu, const account::CurrentTask& task, std::uint64_t until_ns);
   void checkpoint(std::string_view bytes);
   void part(std::uint64_t lost_intervals, std::uint64_t lost_detours);
 
@@ -148,9 +151,9 @@ bool ends_with_checkpoint(std::string_view block, std::size_t cpus);
 
 /// Takes one entry of a ledger after the other from the text of such a record; false at its end, or where it makes no
 /// sense. `start_ns`: of the entry before, at first the record's start. The source is by number, and kind is not told.
-bool next_entry(ByteReader& from, std::uint64_t& start_ns, LedgerEntry& entry);
+bool next_entry(ByteReader& from, std::uint64_t& start_ns, account::LedgerEntry& entry);
 
 /// Takes the details of one entry after the other from a detour's text; false at its end, or where it makes no sense.
 bool next_details(ByteReader& from, EntryDetails& details);
 
-}  // namespace noised
+}  // namespace noised::recording

@@ -4,10 +4,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "pipeline/losses.h"
-#include "recording_scene.h"
+#include "account/lost_counts.h"
+#include "unit/recording/scene.h"
 
 using namespace noised;
+using namespace noised::recording;
 using namespace noised::test;
 
 namespace {

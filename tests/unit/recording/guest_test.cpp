@@ -11,6 +11,8 @@
 #include "views/views.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::recording;
 
 namespace {
 
@@ -18,7 +20,7 @@ class DetoursOf : public PlayerVisitor {
  public:
   explicit DetoursOf(const Playback& playback) : playback_(playback) {}
   void interval(std::size_t /*cpu*/, const Interval& /*interval*/) override {}
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+  void detour(std::size_t cpu, const DetourLedger& ledger, std::string_view details) override {
     const DetourView view = to_view(playback_, cpu, ledger, details);
     by_cpu[view.cpu].push_back(view);
   }

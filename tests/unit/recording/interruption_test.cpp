@@ -2,10 +2,12 @@
 // A recording that was interrupted within a long detour, and one of very many CPUs.
 #include <catch2/catch_test_macros.hpp>
 
-#include "pipeline/losses.h"
-#include "recording_scene.h"
+#include "account/lost_counts.h"
+#include "unit/recording/scene.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::recording;
 using namespace noised::test;
 
 namespace {
@@ -42,7 +44,7 @@ class LongRun : public Recordable {
   /// A detour from the end of the last one until now.
   void detour() {
     now_ns_ += 100;
-    const Ledger& ledger = watched_.add({last_ns_, now_ns_, false}, kToleranceNs);
+    const DetourLedger& ledger = watched_.add({last_ns_, now_ns_, false}, kToleranceNs);
     last_ns_ = now_ns_ += 100;
     if (sink_ != nullptr) sink_->detour(0, ledger, kToleranceNs, FeedDetour());
   }
@@ -60,7 +62,7 @@ class LongRun : public Recordable {
 
  private:
   SourceId source_ = sources.intern(Kind::irq, "eth0");
-  WatchedCpu watched_{{.cpu = 1, .threshold_ns = 200}, sources};
+  LoopCpu watched_{{.cpu = 1, .threshold_ns = 200}, sources};
   PipelineSink* sink_ = nullptr;
   std::uint64_t now_ns_ = 1'000;
   std::uint64_t last_ns_ = 1'000;

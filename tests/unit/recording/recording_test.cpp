@@ -2,11 +2,13 @@
 // What is played from a recording is what was measured.
 #include <catch2/catch_test_macros.hpp>
 
-#include "noisectl/record_command.h"
-#include "pipeline/losses.h"
-#include "recording_scene.h"
+#include "account/lost_counts.h"
+#include "noisectl/commands/record.h"
+#include "unit/recording/scene.h"
 
 using namespace noised;
+using namespace noised::probe;
+using namespace noised::recording;
 using namespace noised::test;
 
 namespace {
@@ -42,6 +44,7 @@ TEST_CASE("a recording of a whole run gives its report and its detours, to the n
   CHECK(player.value().damage().empty());
   CHECK(player.value().progress() == 1);
   CHECK(views::to_json(player.value().report()) == views::to_json(run.report()));
+  CHECK(views::to_json(run.report()).find("\"stolen_by_host_ns\":") != std::string::npos);
   CHECK(played.texts == run.detours);
   CHECK(played.intervals == run.intervals);
   CHECK(run.detours.size() > 3'500);

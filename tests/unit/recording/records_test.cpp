@@ -9,6 +9,8 @@
 #include "recording/records.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::recording;
 
 namespace {
 
@@ -66,9 +68,9 @@ TEST_CASE("samples of the loop's work come back, each with its CPU", "[recording
 }
 
 TEST_CASE("a record of a CPU where there is none makes no sense", "[recording]") {
-  for (const RecordTag tag :
-       {RecordTag::interval, RecordTag::detour, RecordTag::moved, RecordTag::rested, RecordTag::begins,
-        RecordTag::waits, RecordTag::sample, RecordTag::entries, RecordTag::loss, RecordTag::run, RecordTag::current}) {
+  for (const RecordTag tag : {RecordTag::interval, RecordTag::detour, RecordTag::moved, RecordTag::rested,
+                              RecordTag::begins, RecordTag::waits, RecordTag::sample, RecordTag::entries,
+                              RecordTag::loss, RecordTag::run, RecordTag::current, RecordTag::stolen}) {
     std::array<char, 64> bytes{};
     bytes[0] = static_cast<char>(tag);
     auto playback = Playback::begin(some_description(0));
@@ -126,11 +128,11 @@ TEST_CASE("records that contradict themselves end the playback, with the reason"
   CHECK(problem_of([&](RecordWriter& to) {
           to.source(Kind::irq, Category::io, "eth0");
           to.interval(1, interval);
-          to.detour(1, {.start_ns = 900, .end_ns = 2'100, .overhead_ns = 200}, {});
+          to.detour(1, {.start_ns = 900, .end_ns = 2'100, .parts = {.overhead_ns = 200}}, {});
         }).empty());
   CHECK(problem_of([&](RecordWriter& to) { to.interval(1, interval); }) == "an interval has a source without a name");
   CHECK(problem_of([&](RecordWriter& to) {
-          to.detour(0, {.start_ns = 900, .end_ns = 2'100, .overhead_ns = 200}, {});
+          to.detour(0, {.start_ns = 900, .end_ns = 2'100, .parts = {.overhead_ns = 200}}, {});
         }) == "the parts of a detour do not add up");
   CHECK(problem_of([&](RecordWriter& to) { to.detour(0, {.start_ns = 2'100, .end_ns = 900}, {}); }) ==
         "a detour ends before it begins");
@@ -151,7 +153,7 @@ TEST_CASE("records of watched tasks that contradict themselves end the playback,
   entry.start_ns = 1'000;
   entry.self_ns = 500;
   const Loss loss{{}, 12, 1, 0, LossKind::queued, 700};
-  const RecordedDetour divided{.start_ns = 900, .end_ns = 1'600, .overhead_ns = 200};
+  const RecordedDetour divided{.start_ns = 900, .end_ns = 1'600, .parts = {.overhead_ns = 200}};
   const auto named = [](RecordWriter& to) {
     to.source(Kind::irq, Category::io, "eth0");
     to.source(Kind::task, Category::scheduling, "rank");

@@ -7,18 +7,23 @@
 #include <string>
 #include <vector>
 
-#include "base_temporary_directory.h"
-#include "pipeline/detour_feed.h"
-#include "pipeline/losses.h"
-#include "pipeline/report_builder.h"
-#include "pipeline/sink.h"
-#include "pipeline/watched_cpu.h"
+#include "account/detour_feed.h"
+#include "account/loop_cpu.h"
+#include "account/lost_counts.h"
+#include "account/report_builder.h"
+#include "account/sink.h"
 #include "recording/player.h"
 #include "recording/recorder.h"
 #include "recording/recording_file.h"
+#include "unit/base/temporary_directory.h"
 #include "views/views.h"
 
 namespace noised::test {
+
+using namespace noised::account;
+using namespace noised::probe;
+using namespace noised::recording;
+using namespace noised::system;
 
 /// What the daemon does with its two streams, without a kernel.
 class RecordedRun : public Recordable {
@@ -125,8 +130,13 @@ class RecordedRun : public Recordable {
   void end_detour(std::size_t cpu) {
     const Detour detour = pending_[cpu];
     pending_[cpu] = {};
-    const Ledger& ledger = cpus_[cpu].add(detour, 25);
-    const auto describe = [&](const Ledger&, std::size_t index, FeedDetour& to) {
+    if (detour.end_ns - detour.start_ns > 5'000'000) {
+      const StealWindow window{detour.start_ns - 1'000, detour.end_ns + 10, 4'990'000};
+      cpus_[cpu].add(window);
+      if (sink_ != nullptr) sink_->stolen(cpu, window);
+    }
+    const DetourLedger& ledger = cpus_[cpu].add(detour, 25);
+    const auto describe = [&](const DetourLedger&, std::size_t index, FeedDetour& to) {
       if (index % 2 == 0) to.add_detail(DetailKey::pid, detour.start_ns % 1'000);
       if (detour.start_ns % 40 == 0) to.add_detail(DetailKey::service, std::string(250, 'x'));  // soon there is no room
     };
@@ -137,7 +147,7 @@ class RecordedRun : public Recordable {
   }
 
   std::mt19937_64 random_;  // NOLINT(cert-msc51-cpp): the same every time
-  std::deque<WatchedCpu> cpus_;
+  std::deque<LoopCpu> cpus_;
   std::vector<Detour> pending_ = std::vector<Detour>(2);
   PipelineSink* sink_ = nullptr;
   std::uint64_t now_ns_ = 0;
@@ -149,7 +159,7 @@ class DetourTexts : public PlayerVisitor {
  public:
   explicit DetourTexts(const Playback& playback) : playback_(playback) {}
   void interval(std::size_t /*cpu*/, const Interval& /*interval*/) override { ++intervals; }
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+  void detour(std::size_t cpu, const DetourLedger& ledger, std::string_view details) override {
     texts.push_back(views::to_json(to_view(playback_, cpu, ledger, details)));
   }
 

@@ -2,12 +2,14 @@
 // What is played from a recording of watched tasks is what a daemon tells of them.
 #include <catch2/catch_test_macros.hpp>
 
-#include "noisectl/recorded_tasks.h"
-#include "noisectl/replay_watch.h"
+#include "noisectl/replay/replay_watch.h"
+#include "unit/account/watched_scene.h"
 #include "views/watch.h"
-#include "watched_scene.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::recording;
+using namespace noised::system;
 using namespace noised::client;
 using namespace noised::test;
 
@@ -20,7 +22,7 @@ class LossTexts : public PlayerVisitor {
  public:
   explicit LossTexts(const Playback& playback) : playback_(playback) {}
   void interval(std::size_t /*cpu*/, const Interval& /*interval*/) override { ++intervals; }
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+  void loss(std::size_t cpu, const Loss& loss, const DetourLedger& ledger, std::string_view details) override {
     texts.push_back(views::to_json(to_view(playback_, cpu, loss, ledger, details)));
   }
   void ran(std::size_t /*cpu*/, const TaskRun& /*run*/, const RunFacts& /*facts*/) override { ++runs; }
