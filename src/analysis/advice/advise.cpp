@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // From groups of noise to advice, the largest gain first.
-#include "advice/advise.h"
+#include "analysis/advice/advise.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::analysis {
 namespace {
 
 double ratio_of(double part, double whole) { return whole > 0 ? part / whole : 0; }
@@ -137,9 +137,10 @@ Advice advise(const AdviceCollector& collected, const SourceTable& sources, cons
   advice.noise = share_of(collected.noise(), collected.observed());
   advice.caused = share_of(collected.caused(), collected.observed());
   for (const NoiseGroup& group : collected.groups()) advice.items.push_back(assembly.item(group));
-  const std::pair<RuleId, std::uint64_t> outside[] = {{RuleId::hypervisor, collected.hypervisor_ns()},
-                                                      {RuleId::hardware, collected.hardware_ns()},
-                                                      {RuleId::unexplained, collected.unexplained_ns()}};
+  const Ledger& all = collected.parts_of_all();
+  const std::pair<RuleId, std::uint64_t> outside[] = {{RuleId::hypervisor, all.hypervisor_ns},
+                                                      {RuleId::hardware, all.hardware_ns},
+                                                      {RuleId::unexplained, all.unexplained_ns}};
   for (const auto& [id, ns] : outside) {
     if (ns != 0) advice.items.push_back(assembly.nobodys(id, ns, machine));
   }
@@ -150,4 +151,4 @@ Advice advise(const AdviceCollector& collected, const SourceTable& sources, cons
   return advice;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

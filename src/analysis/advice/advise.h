@@ -2,17 +2,17 @@
 // Advice: the noise of a measurement, by what can be done about it, with the gain to expect. Pure.
 #pragma once
 
-#include <noised/report.h>
+#include "model/report.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "advice/collector.h"
-#include "advice/machine.h"
+#include "analysis/advice/collector.h"
+#include "analysis/advice/machine.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// What a remedy gives back, as a share of the CPUs' time (ns a ns).
 struct Gain {
@@ -71,4 +71,4 @@ struct Advice {
 Advice advise(const AdviceCollector& collected, const SourceTable& sources, const Machine& machine,
               const Report& report);
 
-}  // namespace noised
+}  // namespace noised::analysis

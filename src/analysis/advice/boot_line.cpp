@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words of the command line; flags come before the CPUs, as in isolcpus=.
-#include "advice/boot_line.h"
+#include "analysis/advice/boot_line.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <cctype>
 #include <iterator>
 
-#include "base/parse.h"
+#include "base/cpus.h"
 
-namespace noised {
+namespace noised::analysis {
 namespace {
 
 // The kernel takes '-' and '_' in names for the same.
@@ -94,4 +94,4 @@ std::vector<unsigned> without(const std::vector<unsigned>& a, const std::vector<
   return left;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

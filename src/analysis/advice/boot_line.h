@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace noised {
+namespace noised::analysis {
 
 /// The value of a parameter such as "managed_irq,domain,1-3".
 struct CpuParameter {
@@ -40,4 +40,4 @@ bool includes(const std::vector<unsigned>& whole, const std::vector<unsigned>& p
 std::vector<unsigned> united(const std::vector<unsigned>& a, const std::vector<unsigned>& b);
 std::vector<unsigned> without(const std::vector<unsigned>& a, const std::vector<unsigned>& b);
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entries are in order of their start; those nested in one follow it, deeper. Tasks and callbacks first: interrupts
 // take after them.
-#include "advice/classifier.h"
+#include "analysis/advice/classifier.h"
 
 #include <algorithm>
 
 #include "recording/records.h"
 
-namespace noised {
+namespace noised::analysis {
 namespace {
 
 /// One past the last entry nested in `index`.
-std::size_t end_of(const Ledger& ledger, std::size_t index) {
+std::size_t end_of(const account::DetourLedger& ledger, std::size_t index) {
   std::size_t end = index + 1;
   while (end < ledger.entries.size() && ledger.entries[end].depth > ledger.entries[index].depth) ++end;
   return end;
 }
 
 /// The first entry nested in `index` of this kind, or the end.
-std::size_t first_inside(const Ledger& ledger, std::size_t index, Kind kind) {
+std::size_t first_inside(const account::DetourLedger& ledger, std::size_t index, Kind kind) {
   const std::size_t end = end_of(ledger, index);
   for (std::size_t inner = index + 1; inner < end; ++inner)
     if (ledger.entries[inner].kind == kind) return inner;
@@ -46,15 +46,15 @@ std::string_view unit_of(std::string_view cgroup) {
 
 void Classifier::read_details(std::string_view details, std::size_t entries) {
   details_.assign(entries, {});
-  ByteReader reader(details);
-  EntryDetails next;
-  while (next_details(reader, next)) {
+  recording::ByteReader reader(details);
+  recording::EntryDetails next;
+  while (recording::next_details(reader, next)) {
     if (next.entry < entries) details_[next.entry] = next.text;
   }
 }
 
 // The innermost task around each entry, or the number of entries. In one sweep: a task can have thousands of faults.
-void Classifier::find_tasks(const Ledger& ledger) {
+void Classifier::find_tasks(const account::DetourLedger& ledger) {
   const std::size_t none = ledger.entries.size();
   task_around_.assign(none, none);
   around_.clear();
@@ -67,8 +67,8 @@ void Classifier::find_tasks(const Ledger& ledger) {
   }
 }
 
-std::string_view Classifier::detail(std::size_t index, DetailKey key) const {
-  ByteReader reader(details_[index]);
+std::string_view Classifier::detail(std::size_t index, account::DetailKey key) const {
+  recording::ByteReader reader(details_[index]);
   while (reader.good() && !reader.at_end()) {
     const std::uint8_t found = reader.byte();
     const std::string_view value = reader.text();
@@ -77,11 +77,11 @@ std::string_view Classifier::detail(std::size_t index, DetailKey key) const {
   return {};
 }
 
-std::string_view Classifier::name(const Ledger& ledger, std::size_t index) const {
+std::string_view Classifier::name(const account::DetourLedger& ledger, std::size_t index) const {
   return sources_.at(ledger.entries[index].source).name;
 }
 
-Classifier::Entry Classifier::of_task(const Ledger& ledger, std::size_t index) const {
+Classifier::Entry Classifier::of_task(const account::DetourLedger& ledger, std::size_t index) const {
   const std::string_view comm = name(ledger, index);
   if (comm.starts_with("kworker/")) {
     const std::size_t work = first_inside(ledger, index, Kind::work);
@@ -89,7 +89,7 @@ Classifier::Entry Classifier::of_task(const Ledger& ledger, std::size_t index) c
     if (comm.starts_with("kworker/u")) return {RuleId::unbound_work, {}, {}, {}};
     return {RuleId::bound_work, "kworker", {}, {}};
   }
-  if (const std::string_view unit = unit_of(detail(index, DetailKey::service)); !unit.empty())
+  if (const std::string_view unit = unit_of(detail(index, account::DetailKey::service)); !unit.empty())
     return {RuleId::service, unit, comm, {}};
   const auto kernel_thread = rule_of_kernel_thread(comm);
   if (!kernel_thread) return {RuleId::task, comm, comm, {}};
@@ -98,7 +98,7 @@ Classifier::Entry Classifier::of_task(const Ledger& ledger, std::size_t index) c
   return {*kernel_thread, named ? comm : std::string_view(), comm, {}};
 }
 
-Classifier::Entry Classifier::of_work(const Ledger& ledger, std::size_t index) const {
+Classifier::Entry Classifier::of_work(const account::DetourLedger& ledger, std::size_t index) const {
   const std::size_t task = task_around_[index];
   if (task < ledger.entries.size() && name(ledger, task).starts_with("kworker/u"))
     return {RuleId::unbound_work, {}, {}, {}};
@@ -108,15 +108,15 @@ Classifier::Entry Classifier::of_work(const Ledger& ledger, std::size_t index) c
 }
 
 // The task that this CPU woke in the same detour, after this entry: who wakes it does so on its behalf.
-const Classifier::Entry* Classifier::woken_by(const Ledger& ledger, std::size_t index) const {
+const Classifier::Entry* Classifier::woken_by(const account::DetourLedger& ledger, std::size_t index) const {
   for (std::size_t later = index + 1; later < ledger.entries.size(); ++later) {
     if (ledger.entries[later].kind == Kind::task)
-      return detail(later, DetailKey::waker_context) == "this CPU" ? &entries_[later] : nullptr;
+      return detail(later, account::DetailKey::waker_context) == "this CPU" ? &entries_[later] : nullptr;
   }
   return nullptr;
 }
 
-Classifier::Entry Classifier::of_callback(const Ledger& ledger, std::size_t index) const {
+Classifier::Entry Classifier::of_callback(const account::DetourLedger& ledger, std::size_t index) const {
   const std::string_view function = name(ledger, index);
   if (function == "hrtimer_wakeup" || function == "process_timeout" || function == "delayed_work_timer_fn") {
     if (const Entry* const task = woken_by(ledger, index)) return *task;
@@ -124,16 +124,16 @@ Classifier::Entry Classifier::of_callback(const Ledger& ledger, std::size_t inde
   return {rule_of_timer(function), {}, {}, {}};
 }
 
-Classifier::Entry Classifier::of_call(const Ledger& ledger, std::size_t index) const {
+Classifier::Entry Classifier::of_call(const account::DetourLedger& ledger, std::size_t index) const {
   const RuleId rule = rule_of_call(name(ledger, index));
   const bool named = rule == RuleId::on_request || rule == RuleId::no_remedy;
-  std::string_view sender = detail(index, DetailKey::sender);
-  if (sender.empty()) sender = detail(index, DetailKey::sender_context);
+  std::string_view sender = detail(index, account::DetailKey::sender);
+  if (sender.empty()) sender = detail(index, account::DetailKey::sender_context);
   return {rule, named ? name(ledger, index) : std::string_view(), {}, sender};
 }
 
 // What else the interrupt was for stays when the tick goes, and so does the interrupt.
-Classifier::Entry Classifier::of_timer_interrupt(const Ledger& ledger, std::size_t index) const {
+Classifier::Entry Classifier::of_timer_interrupt(const account::DetourLedger& ledger, std::size_t index) const {
   bool tick = false;
   const std::size_t end = end_of(ledger, index);
   for (std::size_t inner = index + 1; inner < end; ++inner) {
@@ -145,13 +145,13 @@ Classifier::Entry Classifier::of_timer_interrupt(const Ledger& ledger, std::size
   return {RuleId::no_remedy, name(ledger, index), {}, {}};
 }
 
-Classifier::Entry Classifier::of_vector(const Ledger& ledger, std::size_t index) const {
+Classifier::Entry Classifier::of_vector(const account::DetourLedger& ledger, std::size_t index) const {
   const std::string_view vector = name(ledger, index);
   if (vector == "local_timer") return of_timer_interrupt(ledger, index);
   if (vector == "reschedule") {
     for (std::size_t later = index + 1; later < ledger.entries.size(); ++later)
       if (ledger.entries[later].kind == Kind::task) return entries_[later];
-    return {RuleId::reschedule, {}, {}, detail(index, DetailKey::sender)};
+    return {RuleId::reschedule, {}, {}, detail(index, account::DetailKey::sender)};
   }
   if (vector.starts_with("call_function")) {
     const std::size_t call = first_inside(ledger, index, Kind::csd);
@@ -160,16 +160,16 @@ Classifier::Entry Classifier::of_vector(const Ledger& ledger, std::size_t index)
       same.sender = {};  // the call has it
       return same;
     }
-    if (const std::string_view function = detail(index, DetailKey::function); !function.empty()) {
+    if (const std::string_view function = detail(index, account::DetailKey::function); !function.empty()) {
       const RuleId rule = rule_of_call(function);
       const bool named = rule == RuleId::on_request || rule == RuleId::no_remedy;
-      return {rule, named ? function : std::string_view(), {}, detail(index, DetailKey::sender)};
+      return {rule, named ? function : std::string_view(), {}, detail(index, account::DetailKey::sender)};
     }
   }
-  return {RuleId::no_remedy, vector, {}, detail(index, DetailKey::sender)};
+  return {RuleId::no_remedy, vector, {}, detail(index, account::DetailKey::sender)};
 }
 
-Classifier::Entry Classifier::of_softirq(const Ledger& ledger, std::size_t index) const {
+Classifier::Entry Classifier::of_softirq(const account::DetourLedger& ledger, std::size_t index) const {
   const std::string_view softirq = name(ledger, index);
   if (softirq == "RCU") return {RuleId::rcu, {}, {}, {}};
   if (softirq == "SCHED") return {RuleId::tick, {}, {}, {}};  // the tick asks for balancing
@@ -187,17 +187,18 @@ Classifier::Entry Classifier::of_softirq(const Ledger& ledger, std::size_t index
   return {RuleId::device_softirq, softirq, {}, {}};
 }
 
-Classifier::Entry Classifier::of_fault(const Ledger& ledger, std::size_t index) const {
+Classifier::Entry Classifier::of_fault(const account::DetourLedger& ledger, std::size_t index) const {
   const std::size_t task = task_around_[index];
   return task < ledger.entries.size() ? entries_[task] : Entry{RuleId::page_fault, {}, {}, {}};
 }
 
-const std::vector<Classifier::Entry>& Classifier::classify(const Ledger& ledger, std::string_view details) {
+const std::vector<Classifier::Entry>& Classifier::classify(const account::DetourLedger& ledger,
+                                                           std::string_view details) {
   const std::size_t count = ledger.entries.size();
   read_details(details, count);
   find_tasks(ledger);
   entries_.assign(count, {});
-  const auto each = [&](Kind kind, Entry (Classifier::*of)(const Ledger&, std::size_t) const) {
+  const auto each = [&](Kind kind, Entry (Classifier::*of)(const account::DetourLedger&, std::size_t) const) {
     for (std::size_t i = 0; i < count; ++i)
       if (ledger.entries[i].kind == kind) entries_[i] = (this->*of)(ledger, i);
   };
@@ -227,4 +228,4 @@ const std::vector<Classifier::Entry>& Classifier::classify(const Ledger& ledger,
   return entries_;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

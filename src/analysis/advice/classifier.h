@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "advice/rules.h"
-#include "attribution/ledger.h"
-#include "pipeline/detour_feed.h"
-#include "trace/sources.h"
+#include "account/attributor.h"
+#include "account/detour_feed.h"
+#include "analysis/advice/rules.h"
+#include "model/sources.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// A unit that systemd would know, out of the path of a cgroup: the first service or scope, else the last slice; empty
 /// if there is none.
@@ -31,24 +31,24 @@ class Classifier {
   explicit Classifier(const SourceTable& sources) : sources_(sources) {}
 
   /// For each entry of the ledger; `details` are those of the recording (records.h).
-  const std::vector<Entry>& classify(const Ledger& ledger, std::string_view details);
+  const std::vector<Entry>& classify(const account::DetourLedger& ledger, std::string_view details);
 
  private:
   using Details = std::string_view;
 
   void read_details(std::string_view details, std::size_t entries);
-  void find_tasks(const Ledger& ledger);
-  [[nodiscard]] std::string_view detail(std::size_t index, DetailKey key) const;
-  [[nodiscard]] std::string_view name(const Ledger& ledger, std::size_t index) const;
-  [[nodiscard]] Entry of_task(const Ledger& ledger, std::size_t index) const;
-  [[nodiscard]] Entry of_work(const Ledger& ledger, std::size_t index) const;
-  [[nodiscard]] Entry of_callback(const Ledger& ledger, std::size_t index) const;
-  [[nodiscard]] Entry of_call(const Ledger& ledger, std::size_t index) const;
-  [[nodiscard]] Entry of_vector(const Ledger& ledger, std::size_t index) const;
-  [[nodiscard]] Entry of_softirq(const Ledger& ledger, std::size_t index) const;
-  [[nodiscard]] Entry of_fault(const Ledger& ledger, std::size_t index) const;
-  [[nodiscard]] Entry of_timer_interrupt(const Ledger& ledger, std::size_t index) const;
-  [[nodiscard]] const Entry* woken_by(const Ledger& ledger, std::size_t index) const;
+  void find_tasks(const account::DetourLedger& ledger);
+  [[nodiscard]] std::string_view detail(std::size_t index, account::DetailKey key) const;
+  [[nodiscard]] std::string_view name(const account::DetourLedger& ledger, std::size_t index) const;
+  [[nodiscard]] Entry of_task(const account::DetourLedger& ledger, std::size_t index) const;
+  [[nodiscard]] Entry of_work(const account::DetourLedger& ledger, std::size_t index) const;
+  [[nodiscard]] Entry of_callback(const account::DetourLedger& ledger, std::size_t index) const;
+  [[nodiscard]] Entry of_call(const account::DetourLedger& ledger, std::size_t index) const;
+  [[nodiscard]] Entry of_vector(const account::DetourLedger& ledger, std::size_t index) const;
+  [[nodiscard]] Entry of_softirq(const account::DetourLedger& ledger, std::size_t index) const;
+  [[nodiscard]] Entry of_fault(const account::DetourLedger& ledger, std::size_t index) const;
+  [[nodiscard]] Entry of_timer_interrupt(const account::DetourLedger& ledger, std::size_t index) const;
+  [[nodiscard]] const Entry* woken_by(const account::DetourLedger& ledger, std::size_t index) const;
 
   const SourceTable& sources_;
   std::vector<Entry> entries_;
@@ -57,4 +57,4 @@ class Classifier {
   std::vector<std::size_t> around_;
 };
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -1,10 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over the detours; memory is that of the groups.
-#include "advice/collector.h"
+#include "analysis/advice/collector.h"
 
 #include <algorithm>
+#include <cassert>
+#include <cmath>
 
-namespace noised {
+namespace noised::analysis {
+namespace {
+
+constexpr std::size_t kFewestTimeBlocks = 8;
+
+}  // namespace
+
+void TimeBlocks::widen(std::uint64_t width_ns) {
+  while (width_ns_ < width_ns) {
+    for (std::size_t i = 0; i < sums_.size(); i += 2) sums_[i / 2] = sums_[i] + sum(i + 1);
+    sums_.resize((sums_.size() + 1) / 2);
+    width_ns_ *= 2;
+  }
+}
+
+void TimeBlocks::add(std::uint64_t at_ns, double amount) {
+  while (at_ns / width_ns_ >= kMost) widen(2 * width_ns_);
+  const std::size_t block = at_ns / width_ns_;
+  if (block >= sums_.size()) sums_.resize(block + 1);
+  sums_[block] += amount;
+}
+
+void TimeBlocks::add_stretch(std::uint64_t start_ns, std::uint64_t end_ns) {
+  if (start_ns >= end_ns) return;
+  add(end_ns - 1, 0);  // as wide as it will be
+  while (start_ns < end_ns) {
+    // The end of the last block that there can be is no time that 64 bits hold.
+    const std::uint64_t part_ns = std::min(end_ns - start_ns, width_ns_ - start_ns % width_ns_);
+    add(start_ns, static_cast<double>(part_ns));
+    start_ns += part_ns;
+  }
+}
+
+double students_t(std::size_t degrees) {
+  assert(degrees > 0);
+  constexpr double z = 1.959963985;
+  const auto n = static_cast<double>(degrees);
+  // Abramowitz and Stegun 26.7.5.
+  return z + (std::pow(z, 3) + z) / 4 / n + (5 * std::pow(z, 5) + 16 * std::pow(z, 3) + 3 * z) / 96 / (n * n) +
+         (3 * std::pow(z, 7) + 19 * std::pow(z, 5) + 17 * std::pow(z, 3) - 15 * z) / 384 / (n * n * n);
+}
+
+Share share_of(TimeBlocks amount, TimeBlocks observed, TimeBlocks less, double factor) {
+  const std::uint64_t width = std::max({amount.width_ns(), observed.width_ns(), less.width_ns()});
+  for (TimeBlocks* blocks : {&amount, &observed, &less}) blocks->widen(width);
+  const auto at = [&](std::size_t i) { return amount.sum(i) - factor * less.sum(i); };
+  double amounts = 0;
+  double times = 0;
+  std::size_t blocks = 0;
+  for (std::size_t i = 0; i < observed.size(); ++i) {
+    amounts += at(i);
+    times += observed.sum(i);
+    if (observed.sum(i) > 0) ++blocks;
+  }
+  if (times <= 0) return {};
+  Share share{amounts / times, std::nullopt, std::nullopt};
+  if (blocks < kFewestTimeBlocks) return share;
+  double squares = 0;
+  for (std::size_t i = 0; i < observed.size(); ++i) {
+    const double off = at(i) - share.value * observed.sum(i);
+    squares += off * off;
+  }
+  const auto n = static_cast<double>(blocks);
+  const double half = students_t(blocks - 1) * std::sqrt(n / (n - 1) * squares) / times;
+  share.low = std::max(0.0, share.value - half);
+  share.high = share.value + half;
+  return share;
+}
+
 namespace {
 
 unsigned bit(Plan plan) { return 1U << static_cast<unsigned>(plan); }
@@ -79,11 +149,11 @@ void AdviceCollector::relieve(Relief& relief, double ns, bool whole, std::uint64
   relief.blocks.add(offset(at_ns), ns);
 }
 
-void AdviceCollector::add_parts(const Ledger& ledger, std::string_view details) {
+void AdviceCollector::add_parts(const account::DetourLedger& ledger, std::string_view details) {
   parts_.clear();
   const auto& entries = classifier_.classify(ledger, details);
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const LedgerEntry& entry = ledger.entries[i];
+    const account::LedgerEntry& entry = ledger.entries[i];
     const std::size_t number = group_of(entries[i]);
     NoiseGroup& group = groups_[number];
     group.self_ns += entry.self_ns;
@@ -104,20 +174,18 @@ void AdviceCollector::add_parts(const Ledger& ledger, std::string_view details) 
   }
 }
 
-void AdviceCollector::detour(std::size_t cpu, const Ledger& ledger, std::string_view details) {
+void AdviceCollector::detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) {
   const std::uint64_t at_ns = ledger.detour.start_ns;
   if (cpu < cpus_.size()) see(cpus_[cpu], ledger.detour);
   const std::uint64_t duration_ns = ledger.detour.end_ns - at_ns;
   ++detours_;
   detour_ns_ += duration_ns;
-  hypervisor_ns_ += ledger.hypervisor_ns;
-  hardware_ns_ += ledger.outside_ns - ledger.hypervisor_ns;
-  unexplained_ns_ += ledger.unexplained_ns;
+  parts_of_all_ += ledger;
   noise_.add(offset(at_ns), static_cast<double>(duration_ns));
   caused_.add(offset(at_ns), static_cast<double>(ledger.explained_ns + ledger.overhead_ns));
   add_parts(ledger, details);
 
-  const bool nobody_else = ledger.outside_ns == 0 && ledger.unexplained_ns == 0;
+  const bool nobody_else = ledger.outside_ns() == 0 && ledger.unexplained_ns == 0;
   const bool alone = parts_.size() == 1;
   const std::uint64_t overhead_ns = ledger.overhead_ns;
   if (alone) groups_[parts_.front().group].overhead_ns += overhead_ns;
@@ -143,4 +211,4 @@ void AdviceCollector::finish() {
   for (Watched& cpu : cpus_) close(cpu, cpu.until_ns);
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -5,16 +5,57 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "advice/classifier.h"
-#include "advice/remedies.h"
-#include "advice/time_blocks.h"
-#include "attribution/ledger.h"
+#include "account/attributor.h"
+#include "analysis/advice/classifier.h"
+#include "analysis/advice/remedies.h"
+#include "model/ledger.h"
 
-namespace noised {
+namespace noised::analysis {
+
+// Sums over blocks of time, and what they say of how well a share is known. Pure.
+
+/// Amounts by time since some beginning, in up to 64 blocks of one length, which doubles where they would not do: any
+/// length of time has a bounded memory, and 33 to 64 blocks from 64 ms on.
+class TimeBlocks {
+ public:
+  static constexpr std::size_t kMost = 64;
+  static constexpr std::uint64_t kFirstNs = 1'000'000;
+
+  /// Adds an amount to the block that has this time.
+  void add(std::uint64_t at_ns, double amount);
+  /// Adds a stretch of time to every block that has a part of it, that part in ns.
+  void add_stretch(std::uint64_t start_ns, std::uint64_t end_ns);
+  /// Makes blocks at least as long.
+  void widen(std::uint64_t width_ns);
+
+  [[nodiscard]] std::uint64_t width_ns() const { return width_ns_; }
+  /// The sum of block `index`; 0 of one that was never added to.
+  [[nodiscard]] double sum(std::size_t index) const { return index < sums_.size() ? sums_[index] : 0; }
+  [[nodiscard]] std::size_t size() const { return sums_.size(); }
+
+ private:
+  std::vector<double> sums_;
+  std::uint64_t width_ns_ = kFirstNs;
+};
+
+/// A share of time, and 95% limits of its mean over longer times that are like this one; none from fewer than 8 blocks.
+struct Share {
+  double value = 0;
+  std::optional<double> low;  ///< not below 0
+  std::optional<double> high;
+};
+
+/// amount / observed, both by block: the ratio estimator, blocks being a sample (Cochran 1977, equation 6.13 without
+/// the finite population); `less` is taken off the amount, times `factor`.
+Share share_of(TimeBlocks amount, TimeBlocks observed, TimeBlocks less = {}, double factor = 0);
+
+/// Student's t for 95% of both sides; the expansion is right within 0.5% from 7 degrees of freedom on.
+double students_t(std::size_t degrees);
 
 /// What would be given back: the self time of entries that go, and the overhead of detours of which every entry goes.
 /// Time of the hypervisor, the hardware and unexplained time stays in any case.
@@ -66,7 +107,7 @@ class AdviceCollector {
   /// What was recorded of a CPU begins; again where something is missing before what follows.
   void begins(std::size_t cpu, std::uint64_t first_ns);
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns);
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details);
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details);
   /// To be called once, after the last detour.
   void finish();
 
@@ -79,9 +120,8 @@ class AdviceCollector {
   [[nodiscard]] std::uint64_t detours() const { return detours_; }
   [[nodiscard]] std::uint64_t detour_ns() const { return detour_ns_; }
   [[nodiscard]] std::uint64_t shared_overhead_ns() const { return shared_overhead_ns_; }
-  [[nodiscard]] std::uint64_t hypervisor_ns() const { return hypervisor_ns_; }
-  [[nodiscard]] std::uint64_t hardware_ns() const { return hardware_ns_; }
-  [[nodiscard]] std::uint64_t unexplained_ns() const { return unexplained_ns_; }
+  /// The ledgers of all detours, summed.
+  [[nodiscard]] const Ledger& parts_of_all() const { return parts_of_all_; }
 
  private:
   struct Watched {
@@ -98,7 +138,7 @@ class AdviceCollector {
   [[nodiscard]] std::uint64_t offset(std::uint64_t ns) const { return ns - std::min(ns, start_ns_); }
   void close(Watched& cpu, std::uint64_t end_ns);
   static void see(Watched& cpu, const Detour& detour);
-  void add_parts(const Ledger& ledger, std::string_view details);
+  void add_parts(const account::DetourLedger& ledger, std::string_view details);
   void relieve(Relief& relief, double ns, bool whole, std::uint64_t at_ns);
 
   const Machine& machine_;
@@ -115,9 +155,7 @@ class AdviceCollector {
   std::uint64_t detours_ = 0;
   std::uint64_t detour_ns_ = 0;
   std::uint64_t shared_overhead_ns_ = 0;
-  std::uint64_t hypervisor_ns_ = 0;
-  std::uint64_t hardware_ns_ = 0;
-  std::uint64_t unexplained_ns_ = 0;
+  Ledger parts_of_all_;
 };
 
-}  // namespace noised
+}  // namespace noised::analysis

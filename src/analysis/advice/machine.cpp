@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading settings: a few dozen small files, once, after the measurement.
-#include "advice/machine.h"
-
-#include <fmt/chrono.h>
-#include <zlib.h>
+#include "analysis/advice/machine.h"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +9,15 @@
 #include <filesystem>
 #include <memory>
 #include <ranges>
+#include <sstream>
 
-#include "advice/task_now.h"
+#include <fmt/chrono.h>
+#include <zlib.h>
+
 #include "base/cpus.h"
-#include "base/parse.h"
-#include "base/read_file.h"
+#include "base/files.h"
 
-namespace noised {
+namespace noised::analysis {
 namespace {
 
 constexpr std::array kFiles = {
@@ -81,7 +80,7 @@ std::string boot_time(const std::string& sysroot) {
 }
 
 // Another kernel or command line is another boot; settings do not outlive one.
-bool is_this_boot(const Description& description, const std::string& sysroot) {
+bool is_this_boot(const recording::Description& description, const std::string& sysroot) {
   const StatusView& status = description.base.status;
   const std::string booted = boot_time(sysroot);
   return read_or_empty(sysroot, "proc/sys/kernel/hostname") == status.host &&
@@ -95,7 +94,7 @@ std::vector<unsigned> cpus_or_none(std::string_view text) {
   return cpus ? std::move(cpus).value() : std::vector<unsigned>{};
 }
 
-// By the names that sources have (trace/names.cpp): the action, with the number where several have the same.
+// By the names that sources have (system/names.cpp): the action, with the number where several have the same.
 void read_irqs(const std::string& sysroot, Machine& machine) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -186,11 +185,11 @@ std::optional<bool> Machine::built_with(std::string_view option) const {
   return configuration.find(fmt::format("\n{}=", option)) != std::string::npos;
 }
 
-Machine read_machine(const Description& description, bool here, const std::map<std::string, unsigned>& tasks,
+Machine read_machine(const recording::Description& description, bool here, const std::map<std::string, unsigned>& tasks,
                      const std::string& sysroot) {
   Machine machine;
   machine.boot = BootLine(description.boot_parameters);
-  for (const CpuCounts& cpu : description.base.cpus) machine.watched = united(machine.watched, {cpu.cpu});
+  for (const recording::CpuCounts& cpu : description.base.cpus) machine.watched = united(machine.watched, {cpu.cpu});
   machine.live = here || is_this_boot(description, sysroot);
   if (!machine.live) machine.why = "recorded on another machine, or before this one was booted";
   machine.housekeeping = without(cpus_or_none(description.base.status.housekeeping_cpus), machine.watched);
@@ -198,4 +197,39 @@ Machine read_machine(const Description& description, bool here, const std::map<s
   return machine;
 }
 
-}  // namespace noised
+namespace {
+
+// Of the kernel's include/linux/sched.h, the same since 2.6.
+constexpr unsigned long kKernelThread = 0x00200000;  // PF_KTHREAD
+constexpr unsigned long kFixed = 0x04000000;         // PF_NO_SETAFFINITY
+
+}  // namespace
+
+std::optional<TaskNow> read_task(unsigned pid, const std::string& name, const std::string& sysroot) {
+  const std::filesystem::path directory = std::filesystem::path(sysroot) / "proc" / std::to_string(pid);
+  const auto stat = read_file((directory / "stat").string());
+  const auto status = read_file((directory / "status").string());
+  if (!stat || !status) return std::nullopt;
+  // The name may hold spaces and parentheses: what follows it begins after the last one.
+  const std::size_t open = stat.value().find('(');
+  const std::size_t close = stat.value().rfind(')');
+  if (open == std::string::npos || close == std::string::npos || close < open) return std::nullopt;
+  // 15 characters are what traces have of a name; of kernel threads this file has more.
+  if (stat.value().substr(open + 1, close - open - 1).substr(0, 15) != name) return std::nullopt;
+  std::istringstream rest(stat.value().substr(close + 1));
+  std::string skipped;
+  unsigned long flags = 0;
+  for (int field = 3; field < 9; ++field) rest >> skipped;  // state, parent, group, session, terminal, its group
+  if (!(rest >> flags)) return std::nullopt;
+  TaskNow task{pid, {}, (flags & kKernelThread) != 0, (flags & kFixed) != 0};
+  constexpr std::string_view kAllowed = "Cpus_allowed_list:";
+  const std::size_t allowed = status.value().find(kAllowed);
+  if (allowed == std::string::npos) return std::nullopt;
+  const std::size_t start = allowed + kAllowed.size();
+  auto cpus = parse_cpu_file(std::string_view(status.value()).substr(start, status.value().find('\n', start) - start));
+  if (!cpus) return std::nullopt;
+  task.cpus = std::move(cpus).value();
+  return task;
+}
+
+}  // namespace noised::analysis

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "advice/boot_line.h"
+#include "analysis/advice/boot_line.h"
 #include "recording/description.h"
 
-namespace noised {
+namespace noised::analysis {
 
 template <typename T>
 struct MachineSetting {
@@ -59,7 +59,12 @@ struct Machine {
 /// The machine on which `description` was recorded. Its settings are read from below `sysroot` if it is this one and
 /// has not been booted since: `here` says so, or host, kernel, command line and start do. `tasks` are pids by name, to
 /// be looked at.
-Machine read_machine(const Description& description, bool here, const std::map<std::string, unsigned>& tasks,
+Machine read_machine(const recording::Description& description, bool here, const std::map<std::string, unsigned>& tasks,
                      const std::string& sysroot = "/");
 
-}  // namespace noised
+// A task as it is now: where it may run, and whether that can be changed.
+
+/// The task with this pid, if it lives and still has this name.
+std::optional<TaskNow> read_task(unsigned pid, const std::string& name, const std::string& sysroot = "/");
+
+}  // namespace noised::analysis

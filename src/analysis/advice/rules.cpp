@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table, after the kernel's Documentation/admin-guide/{kernel-parameters.txt,cpu-isolation.rst,
 // kernel-per-CPU-kthreads.rst}, Documentation/timers/no_hz.rst and kernel/sched/isolation.c.
-#include "advice/rules.h"
+#include "analysis/advice/rules.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace noised {
+#include "model/sources.h"
+
+namespace noised::analysis {
 namespace {
 
 using enum RemedyId;
@@ -137,6 +139,7 @@ std::optional<RuleId> rule_of_kernel_thread(std::string_view name) {
       {"cpuhp/", RuleId::no_remedy},
       {"idle_inject/", RuleId::no_remedy},
       {"swapper", RuleId::no_remedy},
+      {kLeavingIdle, RuleId::no_remedy},
   };
   const auto* const found = std::find_if(std::begin(kThreads), std::end(kThreads),
                                          [&](const Pattern& each) { return name.starts_with(each.prefix); });
@@ -150,4 +153,4 @@ std::string_view cause_of_request(std::string_view function) {
   return found == std::end(kRequests) ? std::string_view() : found->words;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

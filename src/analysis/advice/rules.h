@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace noised {
+namespace noised::analysis {
 
 /// What a setting is; remedies.h makes it exact for a machine.
 enum class RemedyId : std::uint8_t {
@@ -104,4 +104,4 @@ std::optional<RuleId> rule_of_kernel_thread(std::string_view name);
 /// Who asks for a function that runs on every CPU, and how not to; empty where that is not known.
 std::string_view cause_of_request(std::string_view function);
 
-}  // namespace noised
+}  // namespace noised::analysis

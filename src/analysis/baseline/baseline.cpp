@@ -1,15 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks double in length when there are too many of them.
-#include "analysis/baseline_collector.h"
+#include "analysis/baseline/baseline.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
-#include "base/quote.h"
-#include "statistics/saturating.h"
+#include "base/saturating.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::analysis {
+
+std::uint64_t duration_bucket(std::uint64_t duration_ns) {
+  constexpr int kStepBits = 4;
+  const int shift = std::max(0, static_cast<int>(std::bit_width(duration_ns)) - kStepBits - 1);
+  return duration_ns >> shift << shift;
+}
+
+Baseline with_longer_blocks(const Baseline& run) {
+  Baseline longer = run;
+  longer.block_ns *= 2;
+  const std::size_t blocks = run.blocks() / 2;
+  longer.detours.assign(blocks, {});
+  for (std::size_t block = 0; block < 2 * blocks; ++block) {
+    for (const auto& [low_ns, count] : run.detours[block]) {
+      std::uint64_t& sum = longer.detours[block / 2][low_ns];
+      sum = saturating_add(sum, count);
+    }
+  }
+  for (BaselineSource& source : longer.sources) {
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const SourceBlock& first = source.blocks[2 * block];
+      const SourceBlock& second = source.blocks[2 * block + 1];
+      source.blocks[block] = {saturating_add(first.count, second.count), saturating_add(first.self_ns, second.self_ns)};
+    }
+    source.blocks.resize(blocks);
+  }
+  std::erase_if(longer.sources, [](const BaselineSource& source) {
+    return std::all_of(source.blocks.begin(), source.blocks.end(), [](const SourceBlock& b) { return b.count == 0; });
+  });
+  return longer;
+}
 
 void BaselineCollector::begin(std::size_t cpu, std::uint64_t first_ns) {
   Position& position = cpus_[cpu];
@@ -65,16 +96,10 @@ void BaselineCollector::count(SourceId source, std::size_t block, std::uint64_t 
   counted = {saturating_add(counted.count, 1), saturating_add(counted.self_ns, self_ns)};
 }
 
-void BaselineCollector::add(std::size_t cpu, const Ledger& ledger) {
+void BaselineCollector::add(std::size_t cpu, const account::DetourLedger& ledger) {
   const std::size_t block = block_at(observed_at(cpus_[cpu], ledger.detour.start_ns));
-  for (const LedgerEntry& entry : ledger.entries) count(entry.source, block, entry.self_ns);
-  const auto gap = [&](Kind kind, std::uint64_t ns) {
-    if (ns != 0) count(sources_.gap(kind), block, ns);
-  };
-  gap(Kind::overhead, ledger.overhead_ns);
-  gap(Kind::hypervisor, ledger.hypervisor_ns);
-  gap(Kind::hardware, ledger.outside_ns - ledger.hypervisor_ns);
-  gap(Kind::unexplained, ledger.unexplained_ns);
+  for (const account::LedgerEntry& entry : ledger.entries) count(entry.source, block, entry.self_ns);
+  ledger.for_each_gap([&](Kind kind, std::uint64_t ns) { count(sources_.gap(kind), block, ns); });
   // What others than the kernel took is in the sources above: it would hide how long the kernel takes.
   if (ledger.entries.empty()) return;
   std::uint64_t& durations = detours_[block][duration_bucket(ledger.explained_ns + ledger.overhead_ns)];
@@ -115,4 +140,4 @@ std::string compared_name(Kind kind, const std::string& name) {
   return as_utf8(name.substr(0, colon + 1) + "*" + (end == std::string::npos ? "" : name.substr(end)));
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

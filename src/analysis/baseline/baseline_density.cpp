@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows around the middle of each bucket. They are linear in the counts: each block has a curve of its own, and the
 // curve of any set of blocks is the sum of theirs.
-#include "analysis/baseline_density.h"
+#include "analysis/baseline/baseline_density.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,19 +9,16 @@
 #include <numbers>
 #include <span>
 
-#include "analysis/density.h"
-#include "analysis/significance.h"
-#include "statistics/histogram.h"
-#include "statistics/saturating.h"
+#include "analysis/baseline/significance.h"
+#include "analysis/density/density.h"
+#include "base/saturating.h"
+#include "model/histogram.h"
 
-namespace noised {
+namespace noised::analysis {
 namespace {
 
 // A bucket is at most so much wider than its lower bound; within it nothing is known.
 constexpr double kBucketWidth = 1.0 / 16;
-// As in density.cpp.
-constexpr double kReach = 5;
-constexpr double kStepsPerBandwidth = 2;
 
 double position_of(std::uint64_t low_ns) {
   return std::log10(std::max(1.0, static_cast<double>(low_ns) * (1 + kBucketWidth / 2)));
@@ -44,8 +41,8 @@ struct Axis {
       : bandwidth(std::min(bandwidth_of(before), bandwidth_of(after))), step(bandwidth / kStepsPerBandwidth) {
     const double low = position_of(std::min(before.begin()->first, after.begin()->first));
     const double high = position_of(std::max(before.rbegin()->first, after.rbegin()->first));
-    first = low - kReach * bandwidth;
-    points = static_cast<std::size_t>(std::ceil((high - low + 2 * kReach * bandwidth) / step)) + 1;
+    first = low - kWindowReach * bandwidth;
+    points = static_cast<std::size_t>(std::ceil((high - low + 2 * kWindowReach * bandwidth) / step)) + 1;
   }
   [[nodiscard]] double at(std::size_t i) const { return first + static_cast<double>(i) * step; }
 };
@@ -68,7 +65,7 @@ Curve curve_of(const DurationCounts& durations, const Axis& axis) {
     curve.count += count;
     const double centre = position_of(low_ns);
     const double height = count / (axis.bandwidth * std::sqrt(2 * std::numbers::pi));
-    const double reach = kReach * axis.bandwidth;
+    const double reach = kWindowReach * axis.bandwidth;
     auto i = static_cast<std::size_t>(std::max(0.0, std::ceil((centre - reach - axis.first) / axis.step)));
     for (; i < axis.points && axis.at(i) <= centre + reach; ++i) {
       const double z = (axis.at(i) - centre) / axis.bandwidth;
@@ -133,4 +130,4 @@ double density_p(const std::vector<DurationCounts>& before, const std::vector<Du
   });
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/baseline.h"
+#include "analysis/baseline/baseline.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// The Parzen densities of the durations of two runs (density.h), compared.
 struct DensityDifference {
@@ -28,4 +28,4 @@ double density_p(const std::vector<DurationCounts>& before, const std::vector<Du
 /// Durations of all blocks.
 DurationCounts all_durations(const std::vector<DurationCounts>& blocks);
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is different between two runs, beyond what chance and a moody machine explain.
+// What is different between two runs, beyond what chance and a noisy machine explain.
 #pragma once
-
-#include <noised/result.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/baseline.h"
-#include "analysis/baseline_density.h"
+#include "analysis/baseline/baseline.h"
+#include "analysis/baseline/baseline_density.h"
+#include "base/result.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// The chance that a pair of runs of one machine, whose blocks are independent, is called different at all: every test
 /// of the pair counts (Holm).
@@ -32,7 +31,7 @@ struct LeastEffect {
   double ratio = 2;
   /// The same of self times, and of time outside of the kernel. The median self time of the timer tick was between 1.3
   /// and 5.6 us, by what ran on the other CPU meanwhile; gaps without kernel activity came 2977 to 5708 times a second.
-  double moody_ratio = 3;
+  double noisy_ratio = 3;
   /// Of each second of a CPU, what it adds or takes: 0.01% of it. Kernel threads that may run anywhere stay on a CPU
   /// for longer than a run, or not: kcompactd0 takes 16 us there, kworkers 25, rcu_preempt up to 89.
   double added_ns = 100'000;
@@ -99,4 +98,10 @@ Result<BaselineDiff> compare(const Baseline& before, const Baseline& after, cons
 std::optional<Power> power_of(std::size_t blocks_before, std::size_t blocks_after, std::uint64_t block_ns,
                               std::size_t tests);
 
-}  // namespace noised
+// The sources of two runs, compared.
+
+/// Tests each source for how often it comes and for how long it stays, block against block, and sets tests, changes,
+/// undecided and not_compared of `diff`, by its least effect. Blocks of both have the same length.
+void compare_sources(Baseline before, Baseline after, BaselineDiff& diff);
+
+}  // namespace noised::analysis

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counting ways, by dynamic programming where they can be counted and by chance where they cannot.
-#include "analysis/significance.h"
+#include "analysis/baseline/significance.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-namespace noised {
+namespace noised::analysis {
 namespace {
 
 /// Twice the rank of each value, in the order given: whole numbers also where equal values share the mean rank.
@@ -137,4 +137,4 @@ double permutation_p(std::size_t left, std::size_t right, unsigned draws, const 
   return (1.0 + as_large) / (1.0 + draws);
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace noised {
+namespace noised::analysis {
 
 /// Wilcoxon's rank-sum test (Mann and Whitney), two-sided and exact, with ties: the share of all ways to choose
 /// left.size() of the values whose ranks sum to something at least as far from what is expected as those of `left`. 1
@@ -34,4 +34,4 @@ using DividedStatistic = std::function<double(std::span<const std::size_t>)>;
 /// large as the first, in which the left ones are 0 to left - 1) / (1 + draws). The same every time.
 double permutation_p(std::size_t left, std::size_t right, unsigned draws, const DividedStatistic& statistic);
 
-}  // namespace noised
+}  // namespace noised::analysis

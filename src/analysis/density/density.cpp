@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows over log10(duration).
-#include "analysis/density.h"
+#include "analysis/density/density.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <optional>
 
-namespace noised {
+namespace noised::analysis {
 namespace {
-
-// A Gaussian has less than one part in a million of its area further out.
-constexpr double kReach = 5;
-// Twice as fine as the trapezoids need for the area to be exact to more digits than are shown.
-constexpr double kStepsPerBandwidth = 2;
 
 double position(double duration_ns) { return std::log10(std::max(duration_ns, 1.0)); }
 
@@ -56,7 +52,7 @@ void add_windows(const Histogram& histogram, const Grid& grid, double DensityPoi
     const double centre = position_of(bucket);
     const double height =
         static_cast<double>(bucket.count) / total / (grid.bandwidth * std::sqrt(2 * std::numbers::pi));
-    const double reach = kReach * grid.bandwidth;
+    const double reach = kWindowReach * grid.bandwidth;
     auto i = static_cast<std::size_t>(std::max(0.0, std::ceil((centre - reach - grid.first) / grid.step)));
     for (; i < points.size() && grid.at(i) <= centre + reach; ++i) {
       const double z = (grid.at(i) - centre) / grid.bandwidth;
@@ -91,8 +87,8 @@ DensityCurves estimate_densities(const Histogram& user, const Histogram& rebuilt
   }
   if (!low) return curves;
   curves.step = curves.bandwidth / kStepsPerBandwidth;
-  const Grid grid{*low - kReach * curves.bandwidth, curves.step, curves.bandwidth};
-  const double decades = high - *low + 2 * kReach * curves.bandwidth;
+  const Grid grid{*low - kWindowReach * curves.bandwidth, curves.step, curves.bandwidth};
+  const double decades = high - *low + 2 * kWindowReach * curves.bandwidth;
   curves.points.resize(static_cast<std::size_t>(std::ceil(decades / curves.step)) + 1);
   for (std::size_t i = 0; i < curves.points.size(); ++i) curves.points[i].duration_ns = std::pow(10.0, grid.at(i));
   add_windows(user, grid, &DensityPoint::user, curves.points);
@@ -100,4 +96,24 @@ DensityCurves estimate_densities(const Histogram& user, const Histogram& rebuilt
   return curves;
 }
 
-}  // namespace noised
+std::optional<double> distance(const Histogram& left, const Histogram& right) {
+  if (left.count() == 0 || right.count() == 0) return std::nullopt;
+  std::map<std::uint64_t, double> steps;  // how far the shares move apart in this bucket
+  const auto add = [&](const Histogram& histogram, double sign) {
+    const auto count = static_cast<double>(histogram.count());
+    histogram.for_each([&](const HistogramBucket& bucket) {
+      steps[bucket.low_ns] += sign * (static_cast<double>(bucket.count) / count);
+    });
+  };
+  add(left, 1);
+  add(right, -1);
+  double apart = 0;
+  double largest = 0;
+  for (const auto& step : steps) {
+    apart += step.second;
+    largest = std::max(largest, std::abs(apart));
+  }
+  return std::min(largest, 1.0);
+}
+
+}  // namespace noised::analysis

@@ -3,11 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "statistics/histogram.h"
+#include "model/histogram.h"
 
-namespace noised {
+namespace noised::analysis {
+
+/// A Gaussian has less than one part in a million of its area further out than this, in bandwidths.
+inline constexpr double kWindowReach = 5;
+/// Twice as fine as the trapezoids need for the area to be exact to more digits than are shown.
+inline constexpr double kStepsPerBandwidth = 2;
 
 /// Both densities at one duration, each per decade of duration: the area over log10(duration) is 1.
 struct DensityPoint {
@@ -31,4 +37,12 @@ double silverman_bandwidth(const Histogram& histogram);
 /// different ones, smoothing alone would make them differ. A duration of 0 ns counts as 1 ns.
 DensityCurves estimate_densities(const Histogram& user, const Histogram& rebuilt);
 
-}  // namespace noised
+// How far two distributions of durations are apart.
+
+/// The distance of Kolmogorov and Smirnov: the largest difference, at any duration, between the shares of both that are
+/// not longer. 0: the same; 1: apart altogether; nothing if one is empty. Unlike the area between two densities it asks
+/// for no bandwidth and no scale of the axis, and a small shift of a whole peak costs no more than the share of the
+/// peak that it moves past each other. Both histograms have the same buckets, at whose bounds it is exact.
+std::optional<double> distance(const Histogram& left, const Histogram& right);
+
+}  // namespace noised::analysis

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same sources and combinations as those of the report (pipeline/watched_cpu.cpp), but only in the range.
-#include "analysis/peak.h"
+// The same sources and combinations as those of the report (account/loop_cpu.cpp), but only in the range.
+#include "analysis/density/peak.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::analysis {
 
 void Neighbours::add(std::uint64_t value_ns, std::uint64_t low_ns, std::uint64_t high_ns) {
   if (value_ns < low_ns) below_ns = std::max(below_ns.value_or(0), value_ns);
@@ -32,11 +32,11 @@ void PeakCounter::add_fault(SourceId source, std::uint64_t self_ns) {
   }
 }
 
-void PeakCounter::add(const Ledger& ledger) {
+void PeakCounter::add(const account::DetourLedger& ledger) {
   const std::uint64_t duration_ns = ledger.detour.end_ns - ledger.detour.start_ns;
   const bool inside = duration_ns >= low_ns_ && duration_ns <= high_ns_;
   combination_.clear();
-  for (const LedgerEntry& entry : ledger.entries) {
+  for (const account::LedgerEntry& entry : ledger.entries) {
     if (entry.kind == Kind::page_fault) {
       add_fault(entry.source, entry.self_ns);
     } else {
@@ -44,15 +44,10 @@ void PeakCounter::add(const Ledger& ledger) {
     }
     if (inside) note_source(entry.source);
   }
-  const auto add_gap = [&](Kind kind, std::uint64_t ns) {
-    if (ns == 0) return;
+  ledger.for_each_gap([&](Kind kind, std::uint64_t ns) {
     add_self_time(sources_.gap(kind), ns);
     if (kind != Kind::overhead) note_source(sources_.gap(kind));
-  };
-  add_gap(Kind::overhead, ledger.overhead_ns);
-  add_gap(Kind::hypervisor, ledger.hypervisor_ns);
-  add_gap(Kind::hardware, ledger.outside_ns - ledger.hypervisor_ns);
-  add_gap(Kind::unexplained, ledger.unexplained_ns);
+  });
   next_detours_.add(duration_ns, low_ns_, high_ns_);
   if (!inside) return;
   detours_.add(duration_ns);
@@ -85,4 +80,4 @@ Neighbours PeakCounter::next_self_times() const {
   return next;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -2,18 +2,18 @@
 // Who makes up a peak: the sources and combinations whose durations lie in a range.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "attribution/ledger.h"
-#include "statistics/combinations.h"
-#include "statistics/moments.h"
-#include "trace/sources.h"
+#include "account/attributor.h"
+#include "model/combinations.h"
+#include "model/moments.h"
+#include "model/sources.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// The durations next to a range in which there are none, in ns.
 struct Neighbours {
@@ -37,7 +37,7 @@ class PeakCounter {
       : sources_(sources), low_ns_(low_ns), high_ns_(high_ns) {}
 
   /// Takes the next detour.
-  void add(const Ledger& ledger);
+  void add(const account::DetourLedger& ledger);
 
   [[nodiscard]] const Moments& detours() const { return detours_; }
   [[nodiscard]] const CombinationTable& combinations() const { return combinations_; }
@@ -70,4 +70,4 @@ class PeakCounter {
   Neighbours next_self_times_;
 };
 
-}  // namespace noised
+}  // namespace noised::analysis

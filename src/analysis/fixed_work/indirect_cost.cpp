@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns of episodes become the rows of one fit for each of the three costs.
-#include "analysis/indirect_cost.h"
+#include "analysis/fixed_work/indirect_cost.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "analysis/cost_fit.h"
-#include "statistics/combinations.h"
+#include "analysis/fixed_work/cost_fit.h"
+#include "model/combinations.h"
 
-namespace noised {
+namespace noised::analysis {
 namespace {
 
 template <typename Visit>
@@ -142,4 +142,4 @@ IndirectCosts indirect_costs(const PhaseEpisodes& episodes) {
   return result;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

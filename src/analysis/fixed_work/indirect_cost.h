@@ -2,15 +2,15 @@
 // What an activation of a source costs the work besides the time that the source itself takes. Pure.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "analysis/phase_episodes.h"
+#include "analysis/fixed_work/phase_episodes.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// Nanoseconds, with a 95% confidence interval.
 struct CostEstimate {
@@ -60,4 +60,4 @@ inline constexpr std::size_t kMostRegressors = 24;
 /// come independent of what the work does, and costs add up.
 IndirectCosts indirect_costs(const PhaseEpisodes& episodes);
 
-}  // namespace noised
+}  // namespace noised::analysis

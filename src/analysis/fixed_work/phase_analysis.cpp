@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/phase_analysis.h"
+#include "analysis/fixed_work/phase_analysis.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace noised {
+namespace noised::analysis {
 
 std::size_t phases_paying(std::uint64_t phase_ns, std::uint64_t iterations, std::uint64_t footprint_bytes) {
   constexpr double kLine = 64;
@@ -28,11 +28,11 @@ void PhaseAnalysis::count(SourceId id, const PhaseSource& source, bool whole) {
 void PhaseAnalysis::count(bool whole) {
   const Phase& phase = series_.phase();
   for (const PhaseSource& each : phase.sources) count(each.source, each, whole);
-  for (std::size_t i = 0; i < kGaps.size(); ++i) count(sources_.gap(kGaps[i]), phase.gaps[i], whole);
+  for (std::size_t i = 0; i < kGapKinds.size(); ++i) count(sources_.gap(kGapKinds[i]), phase.gaps[i], whole);
   waiting_ = false;
 }
 
-void PhaseAnalysis::add(const Ledger& ledger) {
+void PhaseAnalysis::add(const account::DetourLedger& ledger) {
   series_.add(ledger);
   waiting_ = true;
 }
@@ -58,4 +58,4 @@ void PhaseAnalysis::finish() {
   episodes_.finish();
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

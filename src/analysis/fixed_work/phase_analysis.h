@@ -2,18 +2,18 @@
 // Everything that phases tell of a CPU, in one pass over its recording. Pure.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "analysis/indirect_cost.h"
-#include "analysis/phase_durations.h"
-#include "analysis/phases.h"
-#include "trace/sources.h"
+#include "analysis/fixed_work/indirect_cost.h"
+#include "analysis/fixed_work/phase_durations.h"
+#include "analysis/fixed_work/phase_episodes.h"
+#include "model/sources.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// What a source took directly: in phases, and in the same recording outside of them (before the first, or where the
 /// series has a gap). Both together are the report's count and total.
@@ -36,7 +36,7 @@ class PhaseAnalysis {
   /// `reach`: phases_paying(); `sources` must outlive this.
   PhaseAnalysis(const SourceTable& sources, std::size_t reach) : sources_(sources), episodes_(reach) {}
 
-  void add(const Ledger& ledger);
+  void add(const account::DetourLedger& ledger);
   void interrupt();
   void sample(std::uint64_t end_ns, std::uint64_t iterations);
   /// Nothing will follow; to be called once.
@@ -59,4 +59,4 @@ class PhaseAnalysis {
   std::vector<DirectCost> direct_;
 };
 
-}  // namespace noised
+}  // namespace noised::analysis

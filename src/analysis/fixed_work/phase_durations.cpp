@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A log-linear histogram as in statistics/histogram.h, with 64 times as many steps.
-#include "analysis/phase_durations.h"
+// A log-linear histogram as in model/histogram.h, with 64 times as many steps.
+#include "analysis/fixed_work/phase_durations.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-namespace noised {
+namespace noised::analysis {
 namespace {
 
 constexpr double kNormal95 = 1.959964;
@@ -129,4 +129,4 @@ std::vector<Exceeding> PhaseDurations::exceeding() const {
   return all;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "statistics/moments.h"
+#include "model/moments.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// With probability p a phase is longer than this; nothing where too few phases were seen to say so. The bounds are
 /// those of a 95% interval, by order statistics: they take phases for independent of each other.
@@ -69,4 +69,4 @@ class PhaseDurations {
   std::array<std::vector<std::uint64_t>, kOctaves> octaves_;
 };
 
-}  // namespace noised
+}  // namespace noised::analysis

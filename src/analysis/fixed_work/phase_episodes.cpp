@@ -1,10 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 // Most phases are quiet and cost two divisions; nothing is allocated but for a pattern that is new.
-#include "analysis/phase_episodes.h"
+#include "analysis/fixed_work/phase_episodes.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::analysis {
+
+void PhaseSeries::begin() {
+  if (!ended_) return;
+  ended_ = false;
+  std::vector<PhaseSource> sources = std::move(phase_.sources);
+  sources.clear();
+  phase_ = Phase{};
+  phase_.sources = std::move(sources);
+}
+
+// A phase has few sources: the place is found by looking at all of them.
+PhaseSource& PhaseSeries::source(SourceId id) {
+  const auto found = std::find_if(phase_.sources.begin(), phase_.sources.end(),
+                                  [id](const PhaseSource& each) { return each.source >= id; });
+  if (found != phase_.sources.end() && found->source == id) return *found;
+  return *phase_.sources.insert(found, PhaseSource{id, 0, 0, 0});
+}
+
+void PhaseSeries::add(const account::DetourLedger& ledger) {
+  begin();
+  phase_.detour_ns += ledger.detour.end_ns - ledger.detour.start_ns;
+  for (std::size_t i = 0; i < kGapKinds.size(); ++i) {
+    const std::uint64_t ns = ledger.gap_ns(kGapKinds[i]);
+    phase_.gaps[i].activations += ns == 0 ? 0 : 1;
+    phase_.gaps[i].self_ns += ns;
+  }
+  phase_.in_doubt |= ledger.detour.in_doubt;
+  std::optional<std::uint8_t> task_depth;  // of the task that has the CPU
+  for (const account::LedgerEntry& entry : ledger.entries) {
+    if (task_depth && entry.depth <= *task_depth) task_depth.reset();
+    PhaseSource& of = source(entry.source);
+    ++of.activations;
+    of.self_ns += entry.self_ns;
+    of.interruptions += task_depth && entry.kind != Kind::work ? 0U : 1U;
+    if (!task_depth && entry.kind == Kind::task) task_depth = entry.depth;
+  }
+}
+
+bool PhaseSeries::sample(std::uint64_t end_ns, std::uint64_t iterations) {
+  begin();
+  const bool whole = start_ns_.has_value() && iterations != 0 && end_ns > *start_ns_;
+  phase_.start_ns = start_ns_.value_or(end_ns);
+  phase_.end_ns = end_ns;
+  phase_.iterations = iterations;
+  phase_.in_doubt |= whole && phase_.detour_ns > phase_.length_ns();
+  start_ns_ = end_ns;
+  ended_ = true;
+  return whole;
+}
+
 namespace {
 
 // Whatever follows so many phases without a pause of `reach` of them is no episode, but how things are.
@@ -149,4 +199,4 @@ std::optional<double> PhaseEpisodes::length_bias_ns() const {
   return products_ / static_cast<double>(pairs_ - 1) / mean_duration_ns_;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/estimate.h"
+#include "analysis/projection/estimate.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/sliding_phases.h"
+#include "analysis/projection/cpu_phases.h"
 
-namespace noised {
-
+namespace noised::analysis {
 namespace {
 
 constexpr double kStudent = 2.0687;  // 97.5% for 23 degrees of freedom
@@ -76,4 +75,4 @@ Estimate estimate(double value, std::span<const double> without, const Sample& s
   return result;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

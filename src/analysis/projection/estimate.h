@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-namespace noised {
+namespace noised::analysis {
 
 struct Estimate {
   std::optional<double> value;  ///< nothing: too little was observed, as the next two
@@ -54,4 +54,4 @@ std::optional<std::uint64_t> needed_ns(double log_error, double largest_error, c
 Estimate estimate(double value, std::span<const double> without, const Sample& sample,
                   double largest_error = kLargestError);
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/excess.h"
+#include "analysis/projection/excess.h"
 
-namespace noised {
+namespace noised::analysis {
 
 void Excess::merge(const Excess& other) {
   for (std::size_t octave = 0; octave < kOctaves; ++octave) {
@@ -26,4 +26,4 @@ std::size_t Excess::size() const {
   return 0;
 }
 
-}  // namespace noised
+}  // namespace noised::analysis

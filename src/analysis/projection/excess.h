@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "statistics/lazy.h"
+#include "model/lazy.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// A distribution in buckets that are exact below 32 ns, and at most 1/32 of their lower bound wide from there on. In
 /// each, weights and means are exact; only where in its bucket a value lies is lost, so that no delay is off by more
@@ -95,4 +95,4 @@ class Excess {
   std::array<Lazy<Octave>, kOctaves> octaves_;
 };
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/projection.h"
+#include "analysis/projection/projection.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "analysis/barrier.h"
-#include "analysis/noise_law.h"
-#include "analysis/slowdown.h"
+#include "analysis/projection/barrier.h"
 
-namespace noised {
+namespace noised::analysis {
 namespace {
 
 constexpr std::size_t kBlocks = ExcessBlocks::kBlocks;
@@ -218,4 +216,4 @@ class Projector {
 
 Projection project(const ProjectionInput& input) { return Projector(input).project(); }
 
-}  // namespace noised
+}  // namespace noised::analysis

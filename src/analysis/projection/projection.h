@@ -7,11 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/cpu_phases.h"
-#include "analysis/estimate.h"
-#include "analysis/removable.h"
+#include "analysis/projection/cpu_phases.h"
+#include "analysis/projection/estimate.h"
+#include "analysis/projection/removal.h"
 
-namespace noised {
+namespace noised::analysis {
 
 /// One watched CPU. Of all of them together a node is made, each busy with a process of the job.
 struct ProjectedCpu {
@@ -64,4 +64,4 @@ struct Projection {
 /// Everything that noisectl project shows, with 95% confidence intervals.
 Projection project(const ProjectionInput& input);
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/removal.h"
+#include "analysis/projection/removal.h"
 
-namespace noised {
+#include <algorithm>
+
+namespace noised::analysis {
 namespace {
 
 /// Runs only inside of something that is there for it.
@@ -21,7 +23,7 @@ bool is_callback(Kind kind) {
 
 }  // namespace
 
-void Removal::look_at(const Ledger& ledger) {
+void Removal::look_at(const account::DetourLedger& ledger) {
   ledger_ = &ledger;
   parents_.clear();
   last_at_.clear();
@@ -36,7 +38,7 @@ void Removal::look_at(const Ledger& ledger) {
 // Entries are in order of start: what is around one comes before it.
 void Removal::take_what_is_inside(SourceId source) {
   for (std::size_t i = 0; i < gone_.size(); ++i) {
-    const LedgerEntry& entry = ledger_->entries[i];
+    const account::LedgerEntry& entry = ledger_->entries[i];
     const bool bound = is_callback(entry.kind) || entry.kind == Kind::page_fault;
     gone_[i] = entry.source == source || (bound && parents_[i] != kNone && gone_[parents_[i]]);
   }
@@ -68,4 +70,46 @@ std::uint64_t Removal::without(SourceId source) {
   return gone_ns + (gone == count && gone != 0 ? ledger_->overhead_ns : 0);
 }
 
-}  // namespace noised
+void SourceTotals::add(SourceId source, std::uint64_t self_ns) {
+  if (source >= totals_.size()) totals_.resize(source + 1);
+  Total& total = totals_[source];
+  ++total.count;
+  total.total_ns += self_ns;
+  total.longest_ns = std::max(total.longest_ns, self_ns);
+}
+
+void SourceTotals::add(const account::DetourLedger& ledger, const SourceTable& sources) {
+  for (const account::LedgerEntry& entry : ledger.entries) add(entry.source, entry.self_ns);
+  ledger.for_each_gap([&](Kind kind, std::uint64_t ns) {
+    if (kind == Kind::hypervisor || kind == Kind::hardware) add(sources.gap(kind), ns);
+  });
+}
+
+std::vector<RemovableSource> SourceTotals::list(bool timed, const SourceTable& sources) const {
+  std::vector<RemovableSource> result;
+  for (std::size_t i = 0; i < totals_.size(); ++i) {
+    const Total& total = totals_[i];
+    if (total.count == 0 || (total.total_ns != 0) != timed) continue;
+    const auto id = static_cast<SourceId>(i);
+    result.push_back({id, sources.at(id).kind, sources.at(id).name, total.count, total.total_ns, total.longest_ns});
+  }
+  return result;
+}
+
+std::vector<RemovableSource> SourceTotals::timed(const SourceTable& sources) const { return list(true, sources); }
+
+std::vector<RemovableSource> SourceTotals::untimed(const SourceTable& sources) const { return list(false, sources); }
+
+std::vector<RemovableSource> SourceTotals::choose(std::size_t most, const SourceTable& sources) const {
+  std::vector<RemovableSource> all = timed(sources);
+  if (all.size() <= most) return all;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const RemovableSource& a, const RemovableSource& b) { return a.total_ns > b.total_ns; });
+  const auto rest = all.begin() + static_cast<std::ptrdiff_t>((most + 1) / 2);
+  std::stable_sort(rest, all.end(),
+                   [](const RemovableSource& a, const RemovableSource& b) { return a.longest_ns > b.longest_ns; });
+  all.resize(most);
+  return all;
+}
+
+}  // namespace noised::analysis

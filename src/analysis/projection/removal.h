@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sources are worth asking what removing them would give back. Pure: no clock, no I/O.
+// How much shorter a detour would be without one of its sources. Pure: no clock, no I/O.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,37 @@
 #include <string>
 #include <vector>
 
-#include "attribution/ledger.h"
-#include "trace/sources.h"
+#include "account/attributor.h"
+#include "model/sources.h"
 
-namespace noised {
+namespace noised::analysis {
+
+/// What goes with a source: its self times; callbacks (timers, functions of IPIs, work) and page faults inside of it,
+/// which cannot run by themselves; what only carried it, as a timer interrupt that ran this timer and no other one, or
+/// the kworker of this work; and when then no entry is left, the overhead of entering the kernel. Interrupts that came
+/// while the source ran would have come anyway, and time without kernel activity stays.
+class Removal {
+ public:
+  /// Looks at a detour, which must stay as it is until the next call.
+  void look_at(const account::DetourLedger& ledger);
+  /// In ns; 0 where the source is not in the detour.
+  [[nodiscard]] std::uint64_t without(SourceId source);
+
+ private:
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  void take_what_is_inside(SourceId source);
+  void take_what_carried_it();
+
+  const account::DetourLedger* ledger_ = nullptr;
+  std::vector<std::size_t> parents_;  // by entry: the one around it
+  std::vector<std::size_t> last_at_;  // by depth: the last entry there
+  std::vector<bool> gone_;            // by entry, as the next
+  std::vector<bool> carries_;         // a callback that is not gone
+  std::vector<bool> carried_;         // a callback that is gone
+};
+
+// Which sources are worth asking what removing them would give back. Pure: no clock, no I/O.
 
 /// A source, of all CPUs together.
 struct RemovableSource {
@@ -25,7 +52,7 @@ struct RemovableSource {
 /// Self times of all sources. Memory grows with sources only.
 class SourceTotals {
  public:
-  void add(const Ledger& ledger, const SourceTable& sources);
+  void add(const account::DetourLedger& ledger, const SourceTable& sources);
 
   /// So many at most: first those with the most time, which cost small jobs, then those with the longest single time,
   /// which cost large ones. Sources that were only counted (faults that the kernel refuses to time) and overhead, which
@@ -48,4 +75,4 @@ class SourceTotals {
   std::vector<Total> totals_;  // by source
 };
 
-}  // namespace noised
+}  // namespace noised::analysis

@@ -4,9 +4,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "advice/time_blocks.h"
+#include "analysis/advice/collector.h"
 
 namespace noised {
+using namespace noised::analysis;
+
 namespace {
 
 double total(const TimeBlocks& blocks) {

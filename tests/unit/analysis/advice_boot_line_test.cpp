@@ -2,9 +2,11 @@
 // The kernel's command line, as the kernel itself reads it.
 #include <catch2/catch_test_macros.hpp>
 
-#include "advice/boot_line.h"
+#include "analysis/advice/boot_line.h"
 
 namespace noised {
+
+using namespace noised::analysis;
 
 using Cpus = std::vector<unsigned>;
 

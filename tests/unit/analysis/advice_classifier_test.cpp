@@ -2,10 +2,13 @@
 // Which rule each part of a detour falls under.
 #include <catch2/catch_test_macros.hpp>
 
-#include "advice/classifier.h"
-#include "advice_scene.h"
+#include "analysis/advice/classifier.h"
+#include "unit/analysis/advice_scene.h"
 
 namespace noised {
+using namespace noised::account;
+using namespace noised::analysis;
+
 namespace {
 
 using test::DetourScene;

@@ -3,12 +3,14 @@
 #include <zlib.h>
 #include <catch2/catch_test_macros.hpp>
 
-#include "advice/machine.h"
-#include "advice/remedies.h"
-#include "advice/task_now.h"
-#include "base_temporary_directory.h"
+#include "analysis/advice/machine.h"
+#include "analysis/advice/remedies.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised {
+using namespace noised::analysis;
+using namespace noised::recording;
+
 namespace {
 
 using Cpus = std::vector<unsigned>;

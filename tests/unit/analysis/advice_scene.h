@@ -8,11 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "advice/collector.h"
-#include "advice/machine.h"
+#include "analysis/advice/collector.h"
+#include "analysis/advice/machine.h"
 #include "recording/bytes.h"
 
 namespace noised::test {
+
+using namespace noised::account;
+using namespace noised::analysis;
+using namespace noised::recording;
 
 /// A detour that is built entry by entry; its time is that of its parts.
 class DetourScene {
@@ -41,16 +45,15 @@ class DetourScene {
   }
   DetourScene& outside(std::uint64_t hypervisor_ns, std::uint64_t hardware_ns) {
     ledger.hypervisor_ns = hypervisor_ns;
-    ledger.outside_ns = hypervisor_ns + hardware_ns;
+    ledger.hardware_ns = hardware_ns;
     return *this;
   }
-  Ledger& done() {
-    ledger.detour.end_ns =
-        ledger.detour.start_ns + ledger.explained_ns + ledger.overhead_ns + ledger.outside_ns + ledger.unexplained_ns;
+  DetourLedger& done() {
+    ledger.detour.end_ns = ledger.detour.start_ns + ledger.sum_ns();
     return ledger;
   }
 
-  Ledger ledger;
+  DetourLedger ledger;
   std::string details;
 
  private:

@@ -5,12 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "advice/advice_view.h"
-#include "advice/advise.h"
-#include "advice_scene.h"
-#include "export_scene.h"
+#include "analysis/advice/advise.h"
+#include "unit/analysis/advice_scene.h"
+#include "unit/export/scene.h"
+#include "views/advice.h"
 
 namespace noised {
+using namespace noised::account;
+using namespace noised::analysis;
+using namespace noised::recording;
+
 namespace {
 
 using test::DetourScene;
@@ -104,7 +108,7 @@ TEST_CASE("plans give back what a second reckoning of each detour says", "[advic
         }
         const bool all = gone == entries.size() && gone > 0;
         if (all) ns += each.ledger.overhead_ns;
-        if (all && each.ledger.outside_ns == 0 && ns > 0) ++vanished;
+        if (all && each.ledger.outside_ns() == 0 && ns > 0) ++vanished;
         expected += static_cast<double>(ns);
         longest = std::max(longest, ns);
       }
@@ -236,7 +240,7 @@ TEST_CASE("advice of a recording adds up to its report, as JSON and as text", "[
     Visitor(const SourceTable& table, const Machine& settings) : collector(table, settings) {}
     void begins(std::size_t cpu, std::uint64_t ns) override { collector.begins(cpu, ns); }
     void gap(std::size_t cpu, std::uint64_t start, std::uint64_t end) override { collector.gap(cpu, start, end); }
-    void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+    void detour(std::size_t cpu, const DetourLedger& ledger, std::string_view details) override {
       collector.detour(cpu, ledger, details);
     }
     AdviceCollector collector;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "analysis_projection_models.h"
+#include "unit/analysis/projection_models.h"
 
 namespace noised::test {
 

@@ -3,11 +3,12 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "analysis/barrier.h"
-#include "analysis_barrier_model.h"
-#include "analysis_projection_observe.h"
+#include "analysis/projection/barrier.h"
+#include "unit/analysis/barrier_model.h"
+#include "unit/analysis/projection_observe.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using namespace noised::test;
 using Catch::Approx;
 

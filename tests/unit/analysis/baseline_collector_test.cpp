@@ -4,15 +4,18 @@
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <random>
+#include <string_view>
 
-#include "analysis/baseline_collector.h"
+#include "analysis/baseline/baseline.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::analysis;
 
 namespace {
 
-Ledger detour_at(std::uint64_t start_ns, SourceId source, Kind kind, std::uint64_t self_ns) {
-  Ledger ledger;
+DetourLedger detour_at(std::uint64_t start_ns, SourceId source, Kind kind, std::uint64_t self_ns) {
+  DetourLedger ledger;
   ledger.detour = {start_ns, start_ns + self_ns + 100, false};
   ledger.explained_ns = self_ns;
   ledger.overhead_ns = 100;
@@ -24,7 +27,7 @@ Ledger detour_at(std::uint64_t start_ns, SourceId source, Kind kind, std::uint64
   return ledger;
 }
 
-const BaselineSource& source_named(const Baseline& run, const std::string& name) {
+const BaselineSource& source_named(const Baseline& run, std::string_view name) {
   const auto found = std::find_if(run.sources.begin(), run.sources.end(),
                                   [&](const BaselineSource& source) { return source.name == name; });
   REQUIRE(found != run.sources.end());

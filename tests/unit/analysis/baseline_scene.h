@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/baseline.h"
+#include "analysis/baseline/baseline.h"
 
 namespace noised::test {
+
+using namespace noised::analysis;
 
 /// A run of so many blocks of 0.64 s on one CPU, with nothing in it.
 inline Baseline empty_run(std::size_t blocks) {

@@ -4,10 +4,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "analysis/baseline_diff.h"
-#include "analysis_baseline_scene.h"
+#include "analysis/baseline/baseline_diff.h"
+#include "unit/analysis/baseline_scene.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using Catch::Approx;
 using noised::test::add_source;
 using noised::test::at_random;
@@ -71,7 +72,7 @@ TEST_CASE("baseline: a daemon of 200 us every second is found by its name, and s
   CHECK(gone.added_ns == Approx(-appeared.added_ns));
 }
 
-TEST_CASE("baseline: a new source is found however moody it is", "[analysis][baseline]") {
+TEST_CASE("baseline: a new source is found however noisy it is", "[analysis][baseline]") {
   const Baseline before = empty_run(31);
   Baseline after = empty_run(31);
   std::vector<std::uint64_t> drifting;

@@ -8,11 +8,12 @@
 #include <random>
 #include <vector>
 
-#include "analysis/density.h"
-#include "analysis/distance.h"
-#include "analysis/distributions.h"
+#include "analysis/density/density.h"
+#include "analysis/density/distributions.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::analysis;
 using Catch::Approx;
 
 namespace {
@@ -36,12 +37,13 @@ double normal(double x, double centre, double deviation) {
   return std::exp(-z * z / 2) / (deviation * std::sqrt(2 * std::numbers::pi));
 }
 
-Ledger ledger(std::uint64_t start_ns, std::uint64_t busy_ns, std::uint64_t overhead_ns, std::uint64_t outside_ns) {
-  Ledger made;
+DetourLedger ledger(std::uint64_t start_ns, std::uint64_t busy_ns, std::uint64_t overhead_ns,
+                    std::uint64_t outside_ns) {
+  DetourLedger made;
   made.detour = {start_ns, start_ns + busy_ns + overhead_ns + outside_ns, false};
   made.explained_ns = busy_ns;
   made.overhead_ns = overhead_ns;
-  made.outside_ns = outside_ns;
+  made.hardware_ns = outside_ns;
   return made;
 }
 
@@ -203,7 +205,7 @@ TEST_CASE("the longest pause that divides nothing is the least overhead of a sou
   least.add(ledger(0, 0, 0, 100));
   least.add(ledger(0, 10, 9'000, 0));
   least.add(ledger(0, 10, 7'000, 0));
-  Ledger doubtful = ledger(0, 10, 50, 0);
+  DetourLedger doubtful = ledger(0, 10, 50, 0);
   doubtful.detour.in_doubt = true;
   least.add(doubtful);
   CHECK(least.bound_ns(200) == 7'000);

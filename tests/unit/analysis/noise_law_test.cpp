@@ -4,9 +4,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "analysis/noise_law.h"
+#include "analysis/projection/barrier.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using Catch::Approx;
 
 TEST_CASE("the paper's worked numbers", "[projection]") {

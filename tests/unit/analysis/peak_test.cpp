@@ -6,11 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "analysis/peak.h"
-#include "recording_scene.h"
+#include "analysis/density/peak.h"
+#include "unit/recording/scene.h"
 #include "views/peak.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::analysis;
+using namespace noised::recording;
 using namespace noised::test;
 
 namespace {
@@ -21,7 +24,9 @@ constexpr std::uint64_t kHigh = 6'000;
 class Counted : public PlayerVisitor {
  public:
   explicit Counted(const Playback& playback) : counter(playback.sources(), kLow, kHigh) {}
-  void detour(std::size_t /*cpu*/, const Ledger& ledger, std::string_view /*details*/) override { counter.add(ledger); }
+  void detour(std::size_t /*cpu*/, const DetourLedger& ledger, std::string_view /*details*/) override {
+    counter.add(ledger);
+  }
 
   PeakCounter counter;
 };
@@ -92,7 +97,7 @@ TEST_CASE("faults that were only counted are no self times of 0 ns, and are name
   const SourceId fault = sources.intern(Kind::page_fault, "user");
   PeakCounter low(sources, 0, 100);
   PeakCounter high(sources, 50, 100);
-  Ledger ledger;
+  DetourLedger ledger;
   ledger.detour = {1'000, 1'080, false};
   ledger.unexplained_ns = 80;
   ledger.entries.resize(1);

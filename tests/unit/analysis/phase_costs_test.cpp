@@ -3,10 +3,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 
-#include "analysis_phase_scene.h"
-#include "statistics/combinations.h"
+#include "model/combinations.h"
+#include "unit/analysis/phase_scene.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using noised::test::PhaseScene;
 using noised::test::SimulatedCpu;
 using noised::test::SimulatedSource;

@@ -7,9 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "analysis/phase_durations.h"
+#include "analysis/fixed_work/phase_durations.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using Catch::Approx;
 
 namespace {

@@ -9,11 +9,14 @@
 #include <random>
 #include <vector>
 
-#include "analysis/phase_analysis.h"
-#include "attribution/ledger.h"
-#include "trace/sources.h"
+#include "account/attributor.h"
+#include "analysis/fixed_work/phase_analysis.h"
+#include "model/sources.h"
 
 namespace noised::test {
+
+using namespace noised::account;
+using namespace noised::analysis;
 
 struct SimulatedSource {
   SourceId id = 0;
@@ -94,7 +97,7 @@ class PhaseScene {
     const auto direct = at(about(source.direct_ns, source.spread));
     const auto inside = at(about(source.inside_ns, source.spread));
     double after_ns = about(source.after_ns, source.spread);
-    Ledger ledger;
+    DetourLedger ledger;
     ledger.entries.push_back({source.id, Kind::vector, 0, 0, 0, direct, 0, 0});
     ledger.explained_ns = direct;
     if (source.brings_share > 0 && uniform() < source.brings_share) {

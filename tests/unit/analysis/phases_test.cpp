@@ -4,9 +4,11 @@
 #include <random>
 #include <vector>
 
-#include "analysis/phase_analysis.h"
+#include "analysis/fixed_work/phase_analysis.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::analysis;
 
 namespace {
 
@@ -16,12 +18,12 @@ struct Names {
   SourceId timer = table.intern(Kind::softirq, "TIMER");
 };
 
-Ledger ledger(std::uint64_t start_ns, const std::vector<LedgerEntry>& entries, std::uint64_t overhead_ns,
-              std::uint64_t hypervisor_ns = 0, bool in_doubt = false) {
-  Ledger made;
+DetourLedger ledger(std::uint64_t start_ns, const std::vector<LedgerEntry>& entries, std::uint64_t overhead_ns,
+                    std::uint64_t hypervisor_ns = 0, bool in_doubt = false) {
+  DetourLedger made;
   made.entries = entries;
   made.overhead_ns = overhead_ns;
-  made.hypervisor_ns = made.outside_ns = hypervisor_ns;
+  made.hypervisor_ns = hypervisor_ns;
   for (const LedgerEntry& each : entries) made.explained_ns += each.self_ns;
   made.detour = {start_ns, start_ns + made.explained_ns + overhead_ns + hypervisor_ns, in_doubt};
   return made;

@@ -5,10 +5,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "analysis_barrier_model.h"
-#include "analysis_projection_observe.h"
+#include "unit/analysis/barrier_model.h"
+#include "unit/analysis/projection_observe.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using namespace noised::test;
 using Catch::Approx;
 

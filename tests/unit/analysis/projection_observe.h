@@ -8,10 +8,13 @@
 #include <random>
 #include <vector>
 
-#include "analysis/projection.h"
-#include "analysis_projection_models.h"
+#include "analysis/projection/projection.h"
+#include "unit/analysis/projection_models.h"
 
 namespace noised::test {
+
+using namespace noised::account;
+using namespace noised::analysis;
 
 inline constexpr auto kGrain = static_cast<std::uint64_t>(kGrainNs);
 
@@ -57,7 +60,7 @@ class ObservedCpu {
  private:
   std::uint64_t end_ns_;
   CpuPhases phases_;
-  Ledger ledger_;
+  DetourLedger ledger_;
 };
 
 /// One CPU under this noise, of one source, or of two, of which the second has the detours longer than `split_ns`.

@@ -6,10 +6,10 @@
 #include <random>
 #include <vector>
 
-#include "analysis/agreement.h"
-#include "analysis/quanta.h"
+#include "analysis/fixed_work/quanta.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using Catch::Approx;
 
 namespace {

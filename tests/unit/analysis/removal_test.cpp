@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/removable.h"
-#include "analysis/removal.h"
+#include "analysis/projection/removal.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::analysis;
 
 namespace {
 
@@ -29,7 +30,7 @@ constexpr SourceId kWork = 6;
 constexpr SourceId kFault = 7;
 constexpr SourceId kNmi = 8;
 
-std::uint64_t without(const Ledger& ledger, SourceId source) {
+std::uint64_t without(const DetourLedger& ledger, SourceId source) {
   Removal removal;
   removal.look_at(ledger);
   return removal.without(source);
@@ -38,17 +39,17 @@ std::uint64_t without(const Ledger& ledger, SourceId source) {
 }  // namespace
 
 TEST_CASE("an interrupt that only ran one timer goes with it, and the overhead too", "[projection]") {
-  Ledger tick;
+  DetourLedger tick;
   tick.entries = {entry(kTimerVector, Kind::vector, 0, 100), entry(kTick, Kind::hrtimer, 1, 20)};
   tick.overhead_ns = 1'000;
-  tick.outside_ns = 7;
+  tick.hardware_ns = 7;
   CHECK(without(tick, kTick) == 1'120);
   CHECK(without(tick, kTimerVector) == 1'120);
   CHECK(without(tick, kWakeup) == 0);
 }
 
 TEST_CASE("what also ran another timer stays, and what runs afterwards keeps the overhead", "[projection]") {
-  Ledger two;
+  DetourLedger two;
   two.entries = {entry(kTimerVector, Kind::vector, 0, 100), entry(kTick, Kind::hrtimer, 1, 20),
                  entry(kWakeup, Kind::hrtimer, 1, 30), entry(kSoftirq, Kind::softirq, 0, 50)};
   two.overhead_ns = 1'000;
@@ -59,7 +60,7 @@ TEST_CASE("what also ran another timer stays, and what runs afterwards keeps the
 }
 
 TEST_CASE("an interrupt inside a source would have come anyway, its page faults not", "[projection]") {
-  Ledger busy;
+  DetourLedger busy;
   busy.entries = {entry(kWorker, Kind::task, 0, 500),     entry(kWork, Kind::work, 1, 300),
                   entry(kFault, Kind::page_fault, 2, 40), entry(kTimerVector, Kind::vector, 2, 100),
                   entry(kTick, Kind::hrtimer, 3, 20),     entry(kNmi, Kind::nmi, 1, 9)};
@@ -72,11 +73,11 @@ TEST_CASE("an interrupt inside a source would have come anyway, its page faults 
 }
 
 TEST_CASE("the same source several times in a detour goes everywhere", "[projection]") {
-  Ledger twice;
+  DetourLedger twice;
   twice.entries = {entry(kNmi, Kind::nmi, 0, 10), entry(kNmi, Kind::nmi, 0, 11)};
   twice.overhead_ns = 5;
   CHECK(without(twice, kNmi) == 26);
-  const Ledger nothing;
+  const DetourLedger nothing;
   CHECK(without(nothing, kNmi) == 0);
 }
 
@@ -84,16 +85,16 @@ TEST_CASE("sources with the most time are chosen, and those with the longest", "
   SourceTable sources;
   SourceTotals totals;
   for (std::uint64_t i = 0; i < 10; ++i) {
-    Ledger ledger;
+    DetourLedger ledger;
     const SourceId id = sources.intern(Kind::irq, std::to_string(i));
     ledger.entries.assign(20 - i, entry(id, Kind::irq, 0, 10));
     totals.add(ledger, sources);
   }
-  Ledger seldom;
+  DetourLedger seldom;
   seldom.entries = {entry(sources.intern(Kind::task, "seldom"), Kind::task, 0, 50),
                     entry(sources.intern(Kind::page_fault, "user"), Kind::page_fault, 0, 0)};
-  seldom.outside_ns = 60;
   seldom.hypervisor_ns = 20;
+  seldom.hardware_ns = 40;
   seldom.overhead_ns = 1'000;
   totals.add(seldom, sources);
   const std::vector<RemovableSource> chosen = totals.choose(4, sources);

@@ -8,9 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "analysis/significance.h"
+#include "analysis/baseline/significance.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using Catch::Approx;
 
 namespace {

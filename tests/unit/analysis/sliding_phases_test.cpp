@@ -9,10 +9,11 @@
 #include <random>
 #include <vector>
 
-#include "analysis/sliding_phases.h"
-#include "analysis/slowdown.h"
+#include "analysis/projection/barrier.h"
+#include "analysis/projection/cpu_phases.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using Catch::Approx;
 
 namespace {

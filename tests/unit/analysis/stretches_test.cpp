@@ -6,9 +6,10 @@
 #include <random>
 #include <vector>
 
-#include "analysis/stretches.h"
+#include "analysis/density/distributions.h"
 
 using namespace noised;
+using namespace noised::analysis;
 
 namespace {
 
