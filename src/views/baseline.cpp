@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // A difference for people and for programs: never without the chance that it is none.
 #include "views/baseline.h"
+#include "base/text.h"
+#include "views/lost.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "views/format.h"
-#include "views/json_fields.h"
-#include "views/json_parts.h"
-#include "views/table.h"
+#include "model/json_fields.h"
+#include "model/json_parts.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::views {
 namespace {
 
-const char* word(ChangeKind change) {
+const char* word(analysis::ChangeKind change) {
   switch (change) {
-    case ChangeKind::appeared:
+    case analysis::ChangeKind::appeared:
       return "new";
-    case ChangeKind::gone:
+    case analysis::ChangeKind::gone:
       return "gone";
-    case ChangeKind::more_frequent:
+    case analysis::ChangeKind::more_frequent:
       return "more frequent";
-    case ChangeKind::less_frequent:
+    case analysis::ChangeKind::less_frequent:
       return "less frequent";
-    case ChangeKind::longer:
+    case analysis::ChangeKind::longer:
       return "longer";
-    case ChangeKind::shorter:
+    case analysis::ChangeKind::shorter:
       return "shorter";
   }
   return "";
@@ -46,18 +47,18 @@ std::string signed_text(double ns) { return (ns < 0 ? "-" : "+") + format_durati
 
 std::string p_text(double p) { return p < 1e-4 ? fmt::format("{:.0e}", p) : fmt::format("{:.4f}", p); }
 
-std::string run_text(const char* which, const Baseline& run) {
+std::string run_text(const char* which, const analysis::Baseline& run) {
   std::uint64_t observed_ns = 0;
-  for (const BaselineCpu& cpu : run.cpus) observed_ns = std::max(observed_ns, cpu.observed_ns);
+  for (const analysis::BaselineCpu& cpu : run.cpus) observed_ns = std::max(observed_ns, cpu.observed_ns);
   return fmt::format("{}  {}, kernel {}, {}, {} observed on {} CPU{}; {}\n", which, printable(run.host),
                      printable(run.kernel), run.start.empty() ? "time not known" : "from " + printable(run.start),
                      format_duration(observed_ns), run.cpus.size(), run.cpus.size() == 1 ? "" : "s",
                      lost_totals_text(run.lost));
 }
 
-std::string settings_text(const BaselineDiff& diff) {
+std::string settings_text(const analysis::BaselineDiff& diff) {
   std::string text;
-  for (const SettingChange& setting : diff.settings)
+  for (const analysis::SettingChange& setting : diff.settings)
     text += fmt::format("not the same: {}: '{}' before, '{}' now\n", setting.what, printable(setting.before),
                         printable(setting.after));
   if (!diff.not_compared.empty()) {
@@ -67,7 +68,7 @@ std::string settings_text(const BaselineDiff& diff) {
   return text;
 }
 
-std::string changes_text(const char* title, const std::vector<SourceChange>& changes) {
+std::string changes_text(const char* title, const std::vector<analysis::SourceChange>& changes) {
   Table table({{"change", Table::Align::left},
                {"source", Table::Align::left},
                {"a second before", Table::Align::right},
@@ -76,7 +77,7 @@ std::string changes_text(const char* title, const std::vector<SourceChange>& cha
                {"now", Table::Align::right},
                {"adds a second", Table::Align::right},
                {"p", Table::Align::right}});
-  for (const SourceChange& change : changes)
+  for (const analysis::SourceChange& change : changes)
     table.add({word(change.change), printable(fmt::format("{}:{}", to_string(change.kind), change.name)),
                rate_text(change.before.per_second), rate_text(change.after.per_second),
                time_text(change.before.self_ns), time_text(change.after.self_ns), signed_text(change.added_ns),
@@ -84,9 +85,9 @@ std::string changes_text(const char* title, const std::vector<SourceChange>& cha
   return changes.empty() ? "" : std::string("\n") + title + table.text();
 }
 
-std::string density_text(const BaselineDiff& diff) {
+std::string density_text(const analysis::BaselineDiff& diff) {
   if (!diff.density) return "\ndurations: not compared, one of both has no detour with kernel activity\n";
-  const DensityDifference& density = *diff.density;
+  const analysis::DensityDifference& density = *diff.density;
   std::string text = fmt::format("\ndurations of detours with kernel activity: {} would have to be elsewhere",
                                  format_share(density.area));
   if (density.more_at_ns > 0 && density.fewer_at_ns > 0) {
@@ -100,17 +101,17 @@ std::string density_text(const BaselineDiff& diff) {
                      : fmt::format("that may be chance: p {}\n", p_text(diff.density_p)));
 }
 
-std::string conclusion_text(const BaselineDiff& diff) {
+std::string conclusion_text(const analysis::BaselineDiff& diff) {
   std::string text = fmt::format("\n{}\n", diff.different() ? "different: " + differences_text(diff) : "no difference");
   text += fmt::format(
       "{} tests of {} and {} blocks of {} each; p is what chance alone would give, with all of them counted; different "
       "is "
       "{} or less\n",
-      diff.tests, diff.blocks_before, diff.blocks_after, format_duration(diff.block_ns), kFamilyLevel);
+      diff.tests, diff.blocks_before, diff.blocks_after, format_duration(diff.block_ns), analysis::kFamilyLevel);
   text += fmt::format(
       "nothing is called different below {} of each second of a CPU, {} times the rate, {} times the self time, or {} "
       "times the time outside of the kernel: so far two runs of one machine may be apart\n",
-      format_duration(whole_ns(diff.least.added_ns)), diff.least.ratio, diff.least.moody_ratio, diff.least.moody_ratio);
+      format_duration(whole_ns(diff.least.added_ns)), diff.least.ratio, diff.least.noisy_ratio, diff.least.noisy_ratio);
   if (!diff.power) return text + "so short a run finds no new source\n";
   return text + fmt::format(
                     "a new source that takes so much is found where it comes in {} of these blocks: 95 times in 100 if "
@@ -118,7 +119,7 @@ std::string conclusion_text(const BaselineDiff& diff) {
                     diff.power->blocks, rate_text(diff.power->per_second));
 }
 
-Json side_json(const SourceSide& side) {
+Json side_json(const analysis::SourceSide& side) {
   return Json{{"count", side.count},
               {"per_second", side.per_second},
               {"self_ns", side.self_ns ? Json(whole_ns(*side.self_ns)) : Json(nullptr)}};
@@ -129,9 +130,9 @@ Json added_json(double ns) {
   return ns < 0 ? -whole : whole;
 }
 
-Json changes_json(const std::vector<SourceChange>& changes) {
+Json changes_json(const std::vector<analysis::SourceChange>& changes) {
   Json json = Json::array();
-  for (const SourceChange& change : changes)
+  for (const analysis::SourceChange& change : changes)
     json.push_back(Json{{"change", word(change.change)},
                         {"kind", to_string(change.kind)},
                         {"name", change.name},
@@ -142,7 +143,7 @@ Json changes_json(const std::vector<SourceChange>& changes) {
   return json;
 }
 
-Json density_json(const BaselineDiff& diff) {
+Json density_json(const analysis::BaselineDiff& diff) {
   if (!diff.density) return nullptr;
   return Json{{"different", diff.density_differs},
               {"area", diff.density->area},
@@ -152,7 +153,7 @@ Json density_json(const BaselineDiff& diff) {
               {"p", diff.density->area < diff.least.density_area ? Json(nullptr) : Json(diff.density_p)}};
 }
 
-Json run_json(const Baseline& run) {
+Json run_json(const analysis::Baseline& run) {
   return Json{{"host", run.host},
               {"kernel", run.kernel},
               {"start", run.start.empty() ? Json(nullptr) : Json(run.start)},
@@ -161,7 +162,7 @@ Json run_json(const Baseline& run) {
 
 }  // namespace
 
-std::string differences_text(const BaselineDiff& diff) {
+std::string differences_text(const analysis::BaselineDiff& diff) {
   std::string text;
   if (!diff.changes.empty())
     text = fmt::format("{} change{} of sources", diff.changes.size(), diff.changes.size() == 1 ? "" : "s");
@@ -169,16 +170,18 @@ std::string differences_text(const BaselineDiff& diff) {
   return text;
 }
 
-std::string to_text(const BaselineDiff& diff, const Baseline& before, const Baseline& after) {
+std::string to_text(const analysis::BaselineDiff& diff, const analysis::Baseline& before,
+                    const analysis::Baseline& after) {
   return run_text("before", before) + run_text("now   ", after) + settings_text(diff) + changes_text("", diff.changes) +
          changes_text("large, but that may be chance, or it changes within a run as it does between both:\n",
                       diff.undecided) +
          density_text(diff) + conclusion_text(diff);
 }
 
-std::string to_json(const BaselineDiff& diff, const Baseline& before, const Baseline& after) {
+std::string to_json(const analysis::BaselineDiff& diff, const analysis::Baseline& before,
+                    const analysis::Baseline& after) {
   Json settings = Json::array();
-  for (const SettingChange& setting : diff.settings)
+  for (const analysis::SettingChange& setting : diff.settings)
     settings.push_back({{"what", setting.what}, {"before", setting.before}, {"after", setting.after}});
   Json power = nullptr;
   if (diff.power) power = Json{{"blocks", diff.power->blocks}, {"per_second", diff.power->per_second}};
@@ -191,7 +194,7 @@ std::string to_json(const BaselineDiff& diff, const Baseline& before, const Base
                    {"changes", changes_json(diff.changes)},
                    {"undecided", changes_json(diff.undecided)},
                    {"density", density_json(diff)},
-                   {"level", kFamilyLevel},
+                   {"level", analysis::kFamilyLevel},
                    {"tests", diff.tests},
                    {"block_ns", diff.block_ns},
                    {"blocks_before", diff.blocks_before},
@@ -199,7 +202,7 @@ std::string to_json(const BaselineDiff& diff, const Baseline& before, const Base
                    {"least",
                     {{"added_ns_per_second", whole_ns(diff.least.added_ns)},
                      {"ratio", diff.least.ratio},
-                     {"moody_ratio", diff.least.moody_ratio},
+                     {"moody_ratio", diff.least.noisy_ratio},
                      {"density_area", diff.least.density_area}}},
                    {"new_source", std::move(power)}});
 }

@@ -9,19 +9,17 @@
 #include <tuple>
 #include <utility>
 
-#include "views/json_fields.h"
-#include "views/json_parts.h"
+#include "model/json_parts.h"
 
 namespace noised::views {
 namespace {
 
-constexpr const char* kSchema = "noised.baseline/1";
 constexpr std::uint64_t kMostDoubled = 34;  // a block of five years
 constexpr std::size_t kMostCpus = 8192;
 
-Json detours_json(const std::vector<DurationCounts>& detours) {
+Json detours_json(const std::vector<analysis::DurationCounts>& detours) {
   Json json = Json::array();
-  for (const DurationCounts& block : detours) {
+  for (const analysis::DurationCounts& block : detours) {
     Json pairs = Json::array();
     for (const auto& [low_ns, count] : block) pairs.push_back(Json::array({low_ns, count}));
     json.push_back(std::move(pairs));
@@ -29,13 +27,12 @@ Json detours_json(const std::vector<DurationCounts>& detours) {
   return json;
 }
 
-Json source_json(const BaselineSource& source) {
-  Json blocks = Json::array();
-  for (std::size_t i = 0; i < source.blocks.size(); ++i) {
-    const SourceBlock& block = source.blocks[i];
-    if (block.count != 0) blocks.push_back(Json::array({i, block.count, block.self_ns}));
-  }
-  return Json{{"kind", to_string(source.kind)}, {"name", source.name}, {"blocks", std::move(blocks)}};
+// Of blocks in which there was one.
+Json blocks_json(const std::vector<analysis::SourceBlock>& blocks) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    if (blocks[i].count != 0) json.push_back(Json::array({i, blocks[i].count, blocks[i].self_ns}));
+  return json;
 }
 
 /// The numbers of one small array, or false.
@@ -49,108 +46,105 @@ bool numbers_of(const Json& item, std::array<std::uint64_t, kSize>& numbers) {
   return true;
 }
 
-void read_detours(const Fields& fields, Baseline& baseline) {
+void read_detours(const Fields& fields, std::vector<analysis::DurationCounts>& detours) {
   const Json* const blocks = fields.array("detours");
   if (blocks == nullptr) return;
-  if (blocks->size() >= kMostBlocks + 1) return fields.fail("detours", "more blocks than there can be");
+  if (blocks->size() >= analysis::kMostBlocks + 1) return fields.fail("detours", "more blocks than there can be");
   for (const Json& block : *blocks) {
-    DurationCounts& counts = baseline.detours.emplace_back();
+    analysis::DurationCounts& counts = detours.emplace_back();
     if (!block.is_array()) return fields.fail("detours", "not an array of arrays");
     for (const Json& item : block) {
       std::array<std::uint64_t, 2> pair{};
       const bool read = numbers_of(item, pair);
-      if (!read || pair[1] == 0 || duration_bucket(pair[0]) != pair[0] || !counts.emplace(pair[0], pair[1]).second)
+      if (!read || pair[1] == 0 || analysis::duration_bucket(pair[0]) != pair[0] ||
+          !counts.emplace(pair[0], pair[1]).second)
         return fields.fail("detours", "not different buckets with their counts");
     }
   }
 }
 
-void read_source(const Fields& fields, Baseline& baseline) {
-  BaselineSource source;
-  std::string kind;
-  fields.read("kind", kind);
-  fields.read("name", source.name);
+// There are as many as the run has.
+void read_blocks(const Fields& fields, std::vector<analysis::SourceBlock>& out) {
   const Json* const blocks = fields.array("blocks");
   if (blocks == nullptr) return;
-  const auto known = kind_named(kind);
-  if (!known || *known == Kind::none) return fields.fail("kind", "'" + kind + "' is no kind of source");
-  source.kind = *known;
-  source.blocks.resize(baseline.blocks());
   if (blocks->empty()) return fields.fail("blocks", "a source without any activation");
   for (const Json& item : *blocks) {
     std::array<std::uint64_t, 3> triple{};
-    if (!numbers_of(item, triple) || triple[0] >= source.blocks.size() || triple[1] == 0 ||
-        source.blocks[triple[0]].count != 0)
+    if (!numbers_of(item, triple) || triple[0] >= out.size() || triple[1] == 0 || out[triple[0]].count != 0)
       return fields.fail("blocks", "not different blocks with their counts and self times");
-    source.blocks[triple[0]] = {triple[1], triple[2]};
+    out[triple[0]] = {triple[1], triple[2]};
   }
-  const auto key = [](const BaselineSource& each) { return std::tie(each.kind, each.name); };
-  if (!baseline.sources.empty() && key(baseline.sources.back()) >= key(source))
-    return fields.fail("name", "sources are not in order");
-  baseline.sources.push_back(std::move(source));
 }
 
-void read_block_length(const Fields& fields, Baseline& baseline) {
-  fields.read("block_ns", baseline.block_ns);
-  for (std::uint64_t doubled = 0; doubled <= kMostDoubled; ++doubled)
-    if (baseline.block_ns == kShortestBlockNs << doubled) return;
-  fields.fail("block_ns", fmt::format("not {} times a power of two", kShortestBlockNs));
+void read_kind(const Fields& fields, Kind& kind) {
+  std::string name;
+  fields("kind", name);
+  kind = kind_named(name).value_or(Kind::none);
+  if (kind == Kind::none) fields.fail("kind", "'" + name + "' is no kind of source");
 }
 
-void read_cpus(const Fields& fields, Baseline& baseline) {
-  fields.each("cpus", [&](const Fields& item) {
-    BaselineCpu& cpu = baseline.cpus.emplace_back();
-    item.read("cpu", cpu.cpu);
-    item.read("threshold_ns", cpu.threshold_ns);
-    item.read("observed_ns", cpu.observed_ns);
+constexpr auto kBaselineSourceFields = [](auto& source, const auto& field) {
+  field.custom("kind", source.kind, [](Kind kind) { return to_string(kind); }, read_kind);
+  field("name", source.name);
+  field.custom("blocks", source.blocks, blocks_json, read_blocks);
+};
+
+Json sources_json(const analysis::Baseline& baseline) { return fields_json(baseline.sources, kBaselineSourceFields); }
+
+void read_sources(const Fields& fields, analysis::Baseline& baseline) {
+  fields("sources", baseline.sources, [&](analysis::BaselineSource& source, const Fields& item) {
+    source.blocks.resize(baseline.blocks());
+    kBaselineSourceFields(source, item);
+    const auto key = [](const analysis::BaselineSource& each) { return std::tie(each.kind, each.name); };
+    const std::vector<analysis::BaselineSource>& all = baseline.sources;
+    if (all.size() > 1 && key(all[all.size() - 2]) >= key(source)) item.fail("name", "sources are not in order");
   });
-  if (baseline.cpus.empty() || baseline.cpus.size() > kMostCpus) fields.fail("cpus", "as many CPUs as there cannot be");
 }
 
-void read_baseline(const Fields& fields, Baseline& baseline) {
-  expect_schema(fields, kSchema);
-  fields.read("host", baseline.host);
-  fields.read("kernel", baseline.kernel);
-  fields.read("boot_parameters", baseline.boot_parameters);
-  fields.read("processor", baseline.processor);
-  fields.read_nullable("start", baseline.start);
-  fields.read("policy", baseline.policy);
-  fields.read("duty_percent", baseline.duty_percent);
-  fields.read("kinds", baseline.kinds);
+constexpr auto kBaselineCpuFields = [](auto& cpu, const auto& field) {
+  field("cpu", cpu.cpu);
+  field("threshold_ns", cpu.threshold_ns);
+  field("observed_ns", cpu.observed_ns);
+};
+
+constexpr auto kBaselineFields = [](auto& baseline, const auto& field) {
+  field.schema("noised.baseline/1");
+  field("host", baseline.host);
+  field("kernel", baseline.kernel);
+  field("boot_parameters", baseline.boot_parameters);
+  field("processor", baseline.processor);
+  field.nullable("start", baseline.start);
+  field("policy", baseline.policy);
+  field("duty_percent", baseline.duty_percent);
+  field("kinds", baseline.kinds);
+  field("unsupported", baseline.unsupported);
+  field("lost", baseline.lost, kLostFields);
+  field("cpus", baseline.cpus, kBaselineCpuFields);
+  field("block_ns", baseline.block_ns);
+  field.custom("detours", baseline.detours, detours_json, read_detours);
+  field.custom("sources", baseline, sources_json, read_sources);
+};
+
+bool block_length(std::uint64_t ns) {
+  for (std::uint64_t doubled = 0; doubled <= kMostDoubled; ++doubled)
+    if (ns == analysis::kShortestBlockNs << doubled) return true;
+  return false;
+}
+
+void read_baseline(analysis::Baseline& baseline, const Fields& fields) {
+  kBaselineFields(baseline, fields);
   std::sort(baseline.kinds.begin(), baseline.kinds.end());
-  fields.read("unsupported", baseline.unsupported);
-  fields.object("lost", [&](const Fields& inner) { read_lost(inner, baseline.lost); });
-  read_cpus(fields, baseline);
-  read_block_length(fields, baseline);
-  read_detours(fields, baseline);
-  fields.each("sources", [&](const Fields& item) { read_source(item, baseline); });
+  if (baseline.cpus.empty() || baseline.cpus.size() > kMostCpus) fields.fail("cpus", "as many CPUs as there cannot be");
+  if (!block_length(baseline.block_ns))
+    fields.fail("block_ns", fmt::format("not {} times a power of two", analysis::kShortestBlockNs));
 }
 
 }  // namespace
 
-std::string to_json(const Baseline& baseline) {
-  Json cpus = Json::array();
-  for (const BaselineCpu& cpu : baseline.cpus)
-    cpus.push_back({{"cpu", cpu.cpu}, {"threshold_ns", cpu.threshold_ns}, {"observed_ns", cpu.observed_ns}});
-  Json sources = Json::array();
-  for (const BaselineSource& source : baseline.sources) sources.push_back(source_json(source));
-  return dump(Json{{"schema", kSchema},
-                   {"host", baseline.host},
-                   {"kernel", baseline.kernel},
-                   {"boot_parameters", baseline.boot_parameters},
-                   {"processor", baseline.processor},
-                   {"start", baseline.start.empty() ? Json(nullptr) : Json(baseline.start)},
-                   {"policy", baseline.policy},
-                   {"duty_percent", baseline.duty_percent},
-                   {"kinds", baseline.kinds},
-                   {"unsupported", baseline.unsupported},
-                   {"lost", lost_json(baseline.lost)},
-                   {"cpus", std::move(cpus)},
-                   {"block_ns", baseline.block_ns},
-                   {"detours", detours_json(baseline.detours)},
-                   {"sources", std::move(sources)}});
-}
+std::string to_json(const analysis::Baseline& baseline) { return dump(fields_json(baseline, kBaselineFields)); }
 
-Result<Baseline> parse_baseline(std::string_view json) { return parse_as<Baseline>(json, "baseline", read_baseline); }
+Result<analysis::Baseline> parse_baseline(std::string_view json) {
+  return parse_as<analysis::Baseline>(json, "baseline", read_baseline);
+}
 
 }  // namespace noised::views

@@ -8,18 +8,17 @@
 
 #include <fmt/format.h>
 
-#include "views/format.h"
-#include "views/json_fields.h"
-#include "views/json_parts.h"
-#include "views/report_tables.h"
-#include "views/table.h"
+#include "model/json_fields.h"
+#include "model/json_parts.h"
+#include "views/report.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::views {
 namespace {
 
 constexpr double kBarsPerDecade = 8;
-constexpr double kBarWidth = 30;
+constexpr double kDensityBarWidth = 30;
 
 /// Both densities' area in one part of the axis.
 struct Bar {
@@ -40,7 +39,7 @@ long bar_of(std::uint64_t duration_ns) {
 
 // What lies in each bar below the line from one point to the next: where windows are wide, points are further apart
 // than bars.
-void add_line(const DensityPoint& from, const DensityPoint& to, Bars& all) {
+void add_line(const analysis::DensityPoint& from, const analysis::DensityPoint& to, Bars& all) {
   const double start = std::log10(from.duration_ns) * kBarsPerDecade;
   const double end = std::log10(to.duration_ns) * kBarsPerDecade;
   for (std::size_t i = 0; i < all.bars.size(); ++i) {
@@ -56,9 +55,9 @@ void add_line(const DensityPoint& from, const DensityPoint& to, Bars& all) {
 }
 
 // Windows reach far beyond the durations that occurred, with few of them by decades: one bar at each side shows that.
-Bars bars_of(const DensityComparison& cpu) {
+Bars bars_of(const analysis::DensityComparison& cpu) {
   Bars result;
-  const std::vector<DensityPoint>& points = cpu.curves.points;
+  const std::vector<analysis::DensityPoint>& points = cpu.curves.points;
   if (points.empty()) return result;
   result.first = std::max(bar_of(cpu.shortest_ns) - 1, bar_of(1));
   const long last = std::min(bar_of(cpu.longest_ns) + 1, bar_of(UINT64_MAX));
@@ -77,7 +76,7 @@ double least_shown(double tallest, double bandwidth, std::uint64_t count) {
 
 std::string bar_text(double area, double tallest, double least) {
   if (area == 0 || area < least) return "";
-  return std::string(std::max(std::size_t{1}, static_cast<std::size_t>(kBarWidth * area / tallest)), '#');
+  return std::string(std::max(std::size_t{1}, static_cast<std::size_t>(kDensityBarWidth * area / tallest)), '#');
 }
 
 std::string share_text(double area, double least) { return area == 0 || area < least ? "" : format_share(area); }
@@ -87,7 +86,7 @@ std::string bar_start_text(double ns) {
   return ns < 10 ? fmt::format("{:.2f} ns", ns) : format_duration(static_cast<std::uint64_t>(std::round(ns)));
 }
 
-std::string bars_text(const DensityComparison& cpu) {
+std::string bars_text(const analysis::DensityComparison& cpu) {
   const Bars all = bars_of(cpu);
   double tallest = 0;
   for (const Bar& bar : all.bars) tallest = std::max({tallest, bar.user, bar.rebuilt});
@@ -111,9 +110,9 @@ std::string distance_text(const std::optional<double>& distance) {
   return distance ? fmt::format("{:.4f}", *distance) : "not defined, as one of the two is empty,";
 }
 
-std::uint64_t mean(std::uint64_t total, std::uint64_t count) { return count == 0 ? 0 : total / count; }
+std::uint64_t mean_ns(std::uint64_t total, std::uint64_t count) { return count == 0 ? 0 : total / count; }
 
-std::string reasons_text(const DensityComparison& cpu) {
+std::string reasons_text(const analysis::DensityComparison& cpu) {
   std::string text = fmt::format("distance {} as seen\n", distance_text(cpu.as_seen));
   text += fmt::format(
       "         {} without the {} detours that have no kernel activity, and the {} stretches in no detour (below the "
@@ -125,8 +124,8 @@ std::string reasons_text(const DensityComparison& cpu) {
       "are "
       "taken out too, and from their {} stretches the pauses\n",
       distance_text(cpu.explained), cpu.detours_with_activity,
-      format_duration(mean(cpu.overhead_ns, cpu.detours_with_activity)),
-      format_duration(mean(cpu.without_cause_ns, cpu.detours_with_activity)), cpu.stretches_in_detours);
+      format_duration(mean_ns(cpu.overhead_ns, cpu.detours_with_activity)),
+      format_duration(mean_ns(cpu.without_cause_ns, cpu.detours_with_activity)), cpu.stretches_in_detours);
   if (cpu.instants != 0)
     text += fmt::format("{} events without a duration (see unsupported) are no stretch\n", cpu.instants);
   if (cpu.cut_stretches != 0)
@@ -136,9 +135,9 @@ std::string reasons_text(const DensityComparison& cpu) {
 
 Json distance_json(const std::optional<double>& distance) { return distance ? Json(*distance) : Json(nullptr); }
 
-Json cpu_json(const DensityComparison& cpu) {
+Json cpu_json(const analysis::DensityComparison& cpu) {
   Json points = Json::array();
-  for (const DensityPoint& point : cpu.curves.points)
+  for (const analysis::DensityPoint& point : cpu.curves.points)
     points.push_back(Json::array({point.duration_ns, point.user, point.rebuilt}));
   return Json{{"cpu", cpu.cpu},
               {"joined_within_ns", cpu.joined_within_ns},
@@ -159,9 +158,9 @@ Json cpu_json(const DensityComparison& cpu) {
 
 }  // namespace
 
-std::string to_text(const std::vector<DensityComparison>& cpus, const Report& report) {
+std::string to_text(const std::vector<analysis::DensityComparison>& cpus, const Report& report) {
   std::string text = report_head(report);
-  for (const DensityComparison& cpu : cpus) {
+  for (const analysis::DensityComparison& cpu : cpus) {
     text += fmt::format(
         "\nCPU {}: {} detours seen by the loop, {} stretches of kernel activity (pauses up to {} are part of one)\n",
         cpu.cpu, cpu.detours, cpu.stretches, format_duration(cpu.joined_within_ns));
@@ -170,9 +169,9 @@ std::string to_text(const std::vector<DensityComparison>& cpus, const Report& re
   return text + "\ndistance: of Kolmogorov and Smirnov, 0 is the same, 1 apart altogether\n" + report_tail(report);
 }
 
-std::string to_json(const std::vector<DensityComparison>& cpus, const Report& report) {
+std::string to_json(const std::vector<analysis::DensityComparison>& cpus, const Report& report) {
   Json json_cpus = Json::array();
-  for (const DensityComparison& cpu : cpus) json_cpus.push_back(cpu_json(cpu));
+  for (const analysis::DensityComparison& cpu : cpus) json_cpus.push_back(cpu_json(cpu));
   return dump(Json{{"schema", "noised.density/1"},
                    {"lost", lost_json(report.lost)},
                    {"unsupported", report.unsupported},

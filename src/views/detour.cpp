@@ -1,57 +1,104 @@
 // SPDX-License-Identifier: Apache-2.0
 // One detour as one line: JSON for programs, and a sum of causes for people.
-#include <fmt/format.h>
+#include "views/detour.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
 
+#include <fmt/format.h>
 #include <noised/abi.h>
 
-#include "views/chain_text.h"
-#include "views/format.h"
-#include "views/json_fields.h"
+#include "base/text.h"
+#include "model/json_parts.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::views {
 namespace {
 
+using Details = std::vector<std::pair<std::string, std::string>>;
+
+// Takes a detail out, so that what remains at the end is what nobody had a phrase for.
+std::string take(Details& details, std::string_view key) {
+  const auto found = std::find_if(details.begin(), details.end(), [&](const auto& each) { return each.first == key; });
+  if (found == details.end()) return {};
+  std::string value = printable(found->second);
+  details.erase(found);
+  return value;
+}
+
+// "woken by systemd[1] on CPU 0", "sent by softirq NET_RX on CPU 0", "woken here".
+std::string actor(Details& details, const std::string& role, std::string_view verb) {
+  const std::string name = take(details, role);
+  const std::string pid = take(details, role + "_pid");
+  const std::string cpu = take(details, role + "_cpu");
+  const std::string context = take(details, role + "_context");
+  if (context == "this CPU") return fmt::format("{} here", verb);
+  if (name.empty() && context.empty()) return {};
+  std::string text = fmt::format("{} by ", verb);
+  if (name.empty()) {
+    text += context;
+  } else {
+    text += pid.empty() ? name : fmt::format("{}[{}]", name, pid);
+    if (!context.empty()) text += fmt::format(" ({})", context);
+  }
+  return cpu.empty() ? text : fmt::format("{} on CPU {}", text, cpu);
+}
+
+std::string phrase(Details& details, std::string_view key, std::string_view before, std::string_view after = {}) {
+  const std::string value = take(details, key);
+  return value.empty() ? value : fmt::format("{}{}{}", before, value, after);
+}
+
+}  // namespace
+
+std::string chain_text(const DetourEntryView& entry) {
+  Details details = entry.detail;
+  std::vector<std::string> phrases = {
+      phrase(details, "pid", "pid "),
+      actor(details, "waker", "woken"),
+      actor(details, "mover", "moved"),
+      phrase(details, "service", "of "),
+      phrase(details, "work", "runs "),
+      actor(details, "sender", "sent"),
+      phrase(details, "function", "to run "),
+      phrase(details, "sender_code", "in "),
+      phrase(details, "sends", "", " sends"),
+      phrase(details, "ip", "at "),
+      phrase(details, "address", "", " address"),
+  };
+  for (const auto& [key, value] : details) {
+    phrases.push_back(printable(value == "true" ? key : fmt::format("{} {}", key, value)));
+  }
+  std::erase_if(phrases, [](const std::string& each) { return each.empty(); });
+  return fmt::format("{}", fmt::join(phrases, ", "));
+}
+
+std::string lost_line_json(std::uint64_t detours) { return dump(Json{{"lost_detours", detours}}); }
+
+std::optional<std::uint64_t> parse_lost_line(std::string_view line) {
+  // Nearly every line is a detour: those are not parsed twice.
+  if (line.substr(0, line.find(':')).find("\"lost_detours\"") == std::string_view::npos) return std::nullopt;
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto found = json.find("lost_detours");
+  if (found == json.end() || !found->is_number_unsigned()) return std::nullopt;
+  return found->get<std::uint64_t>();
+}
+
+std::string lost_line_text(std::uint64_t detours) {
+  return fmt::format("-- {} detours not shown: this reader was too slow --", detours);
+}
+
+namespace {
+
 // The kernel's stack of frames is never deeper; what else a stream may say must not fill the memory.
 constexpr unsigned kDeepest = NOISED_STACK_DEPTH;
 
-Json entry_json(const DetourEntryView& entry) {
-  Json json{{"kind", entry.kind}, {"name", entry.name}, {"self_ns", entry.self_ns}, {"depth", entry.depth}};
-  for (const auto& [key, value] : entry.detail) json["detail"][key] = value;
-  return json;
-}
-
-void read_entry(const Fields& fields, DetourEntryView& entry) {
-  fields.read("kind", entry.kind);
-  fields.read("name", entry.name);
-  fields.read("self_ns", entry.self_ns);
-  fields.read("depth", entry.depth);
-  const Json* detail = fields.optional("detail");
-  if (detail == nullptr) return;
-  if (!detail->is_object()) return fields.fail("detail", "not an object");
-  for (const auto& [key, value] : detail->items()) {
-    if (!value.is_string()) return fields.fail("detail." + key, "not a string");
-    entry.detail.emplace_back(key, value.get<std::string>());
-  }
-}
-
-void read_detour(const Fields& fields, DetourView& detour) {
-  fields.read("cpu", detour.cpu);
-  fields.read("start_ns", detour.start_ns);
-  fields.read("duration_ns", detour.duration_ns);
-  fields.read("incomplete", detour.incomplete);
-  fields.each("entries", [&](const Fields& item) { read_entry(item, detour.entries.emplace_back()); });
-  fields.read("overhead_ns", detour.overhead_ns);
-  if (fields.optional("pid") == nullptr) return;
-  fields.read("pid", detour.pid);
-  fields.read("task", detour.task);
-  fields.read("loss", detour.loss);
-}
-
 // A vector's name says what it is; a gap outside every interval has only its kind.
-std::string label(const DetourEntryView& entry) {
+std::string entry_label(const DetourEntryView& entry) {
   if (entry.name.empty() || entry.name == entry.kind) return printable(entry.kind);
   if (entry.kind == "vector") return printable(entry.name);
   return printable(entry.kind + " " + entry.name);
@@ -75,24 +122,9 @@ bool alike(const DetourEntryView& a, const DetourEntryView& b) {
 
 }  // namespace
 
-std::string to_json(const DetourView& detour) {
-  Json entries = Json::array();
-  for (const DetourEntryView& entry : detour.entries) entries.push_back(entry_json(entry));
-  Json json{{"cpu", detour.cpu},
-            {"start_ns", detour.start_ns},
-            {"duration_ns", detour.duration_ns},
-            {"incomplete", detour.incomplete},
-            {"entries", std::move(entries)},
-            {"overhead_ns", detour.overhead_ns}};
-  if (detour.pid != 0) {
-    json["pid"] = detour.pid;
-    json["task"] = detour.task;
-    json["loss"] = detour.loss;
-  }
-  return dump(json);
-}
+std::string to_json(const DetourView& detour) { return dump(fields_json(detour, kDetourFields)); }
 
-Result<DetourView> parse_detour(std::string_view json) { return parse_as<DetourView>(json, "detour", read_detour); }
+Result<DetourView> parse_detour(std::string_view json) { return parse_as<DetourView>(json, "detour", kDetourFields); }
 
 std::string to_text(const DetourView& detour) {
   std::string text = fmt::format("cpu {}  {}.{:06} s  {:>7}  ", detour.cpu, detour.start_ns / 1'000'000'000,
@@ -105,7 +137,7 @@ std::string to_text(const DetourView& detour) {
         std::find_if_not(entry, detour.entries.end(), [&](const auto& other) { return alike(*entry, other); });
     std::uint64_t self_ns = 0;
     for (auto each = entry; each != next; ++each) self_ns += each->self_ns;
-    text += separator(first, entry->depth) + label(*entry) + detail_text(*entry);
+    text += separator(first, entry->depth) + entry_label(*entry) + detail_text(*entry);
     if (next - entry > 1) text += fmt::format(" x{}", next - entry);
     text += " " + format_duration(self_ns);
     first = false;

@@ -7,7 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "model/views.h"
+
 namespace noised::views {
+
+// The details of an entry of a detour as people say them.
+
+/// "pid 42, woken by systemd[1] on CPU 0, of /system.slice/cron.service"; empty without details. Details that are no
+/// part of a chain follow as "name value".
+std::string chain_text(const DetourEntryView& entry);
 
 /// {"lost_detours":N}, without the newline.
 std::string lost_line_json(std::uint64_t detours);

@@ -6,46 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "views/format.h"
-#include "views/json_fields.h"
+#include "base/text.h"
+#include "model/json_parts.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::views {
 namespace {
 
-constexpr const char* kSchema = "noised.histogram/1";
-constexpr std::uint64_t kBarWidth = 50;
-
-Json series_json(const HistogramSeriesView& series) {
-  Json buckets = Json::array();
-  for (const HistogramBucketView& bucket : series.buckets)
-    buckets.push_back(Json::array({bucket.low_ns, bucket.high_ns, bucket.count}));
-  return Json{{"cpu", series.cpu},   {"category", series.category}, {"kind", series.kind},
-              {"name", series.name}, {"count", series.count},       {"buckets", std::move(buckets)}};
-}
-
-void read_series(const Fields& fields, HistogramSeriesView& series) {
-  fields.read("cpu", series.cpu);
-  fields.read("category", series.category);
-  fields.read("kind", series.kind);
-  fields.read("name", series.name);
-  fields.read("count", series.count);
-  const Json* buckets = fields.array("buckets");
-  if (buckets == nullptr) return;
-  for (const Json& bucket : *buckets) {
-    const bool fits = bucket.is_array() && bucket.size() == 3 &&
-                      std::all_of(bucket.begin(), bucket.end(), [](const Json& n) { return n.is_number_unsigned(); });
-    if (!fits) return fields.fail("buckets", "not [low_ns, high_ns, count]");
-    series.buckets.push_back(
-        {bucket[0].get<std::uint64_t>(), bucket[1].get<std::uint64_t>(), bucket[2].get<std::uint64_t>()});
-  }
-}
-
-void read_histogram(const Fields& fields, HistogramView& histogram) {
-  expect_schema(fields, kSchema);
-  fields.read("relative_error", histogram.relative_error);
-  fields.each("series", [&](const Fields& item) { read_series(item, histogram.series.emplace_back()); });
-}
+constexpr std::uint64_t kHistogramBarWidth = 50;
 
 std::string title(const HistogramSeriesView& series) {
   const std::string what = series.kind.empty()
@@ -70,7 +39,7 @@ std::string bars(const HistogramSeriesView& series) {
 
   std::string text;
   for (std::size_t k = first; k <= last; ++k) {
-    const double length = static_cast<double>(kBarWidth) * ratio(octaves[k], tallest);
+    const double length = static_cast<double>(kHistogramBarWidth) * ratio(octaves[k], tallest);
     // What happened once must be seen beside what happened a million times.
     const auto width = octaves[k] == 0 ? std::size_t{0} : std::max(std::size_t{1}, static_cast<std::size_t>(length));
     const std::uint64_t from = k == 0 ? 0 : std::uint64_t{1} << (k - 1);
@@ -82,14 +51,10 @@ std::string bars(const HistogramSeriesView& series) {
 
 }  // namespace
 
-std::string to_json(const HistogramView& histogram) {
-  Json series = Json::array();
-  for (const HistogramSeriesView& each : histogram.series) series.push_back(series_json(each));
-  return dump(Json{{"schema", kSchema}, {"relative_error", histogram.relative_error}, {"series", std::move(series)}});
-}
+std::string to_json(const HistogramView& histogram) { return dump(fields_json(histogram, kHistogramFields)); }
 
 Result<HistogramView> parse_histogram(std::string_view json) {
-  return parse_as<HistogramView>(json, "histogram", read_histogram);
+  return parse_as<HistogramView>(json, "histogram", kHistogramFields);
 }
 
 std::string to_text(const HistogramView& histogram) {

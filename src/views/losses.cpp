@@ -6,12 +6,12 @@
 
 #include <iterator>
 
-#include "views/json_fields.h"
+#include "model/json_fields.h"
 
 namespace noised::views {
 namespace {
 
-constexpr const char* kSchema = "noised.losses/1";
+constexpr const char* kLossesSchema = "noised.losses/1";
 constexpr std::string_view kBegin = R"({"schema":"noised.losses/1",)";
 constexpr std::size_t kLossFields = 4;
 
@@ -62,11 +62,11 @@ bool read_loss(const Json& item, LossView& loss) {
   return rest_ns == 0;
 }
 
-void read_losses(const Fields& fields, LossesView& losses) {
-  expect_schema(fields, kSchema);
-  fields.read("since_ns", losses.since_ns);
-  fields.read("settled_ns", losses.settled_ns);
-  fields.read("dropped", losses.dropped);
+void read_losses(LossesView& losses, const Fields& fields) {
+  fields.schema(kLossesSchema);
+  fields("since_ns", losses.since_ns);
+  fields("settled_ns", losses.settled_ns);
+  fields("dropped", losses.dropped);
   each_array(fields, "running", 2, [&](const Json& item) {
     auto& [pid, start_ns] = losses.running.emplace_back();
     return read(item[0], pid) && read(item[1], start_ns);

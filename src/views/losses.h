@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include <noised/losses.h>
-#include <noised/result.h>
+#include "base/result.h"
+#include "model/losses.h"
 
 namespace noised::views {
 

@@ -1,116 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock, lost counters, sources and what is unsupported.
-#include "views/json_parts.h"
+#include "views/lost.h"
+#include "base/text.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "base/parse.h"
-#include "views/format.h"
+#include "base/cpus.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::views {
-
-Json clock_json(const ReportClock& clock) {
-  Json json{{"source", clock.source},
-            {"uncertainty_ns", clock.uncertainty_ns},
-            {"containment", nullptr},
-            {"containment_cpu", nullptr}};
-  if (clock.containment) json["containment"] = *clock.containment;
-  if (clock.containment_cpu) json["containment_cpu"] = *clock.containment_cpu;
-  return json;
-}
-
-Json lost_json(const ReportLost& lost) {
-  Json by = Json::array();
-  for (const ReportLoss& loss : lost.by) {
-    by.push_back(Json{{"cpu", nullptr}, {"reason", loss.reason}, {"count", loss.count}});
-    if (loss.cpu) by.back()["cpu"] = *loss.cpu;
-  }
-  return Json{{"events", lost.events},
-              {"detours", lost.detours},
-              {"unpaired", lost.unpaired},
-              {"missed_runs", lost.missed_runs},
-              {"incomplete_detours", lost.incomplete_detours},
-              {"by", std::move(by)}};
-}
-
-void read_clock(const Fields& fields, ReportClock& clock) {
-  fields.read("source", clock.source);
-  fields.read("uncertainty_ns", clock.uncertainty_ns);
-  fields.read("containment", clock.containment);
-  if (fields.optional("containment_cpu") != nullptr) fields.read("containment_cpu", clock.containment_cpu);
-}
-
-void read_lost(const Fields& fields, ReportLost& lost) {
-  fields.read("events", lost.events);
-  fields.read("detours", lost.detours);
-  fields.read("unpaired", lost.unpaired);
-  fields.read("missed_runs", lost.missed_runs);
-  fields.read("incomplete_detours", lost.incomplete_detours);
-  fields.each("by", [&](const Fields& item) {
-    ReportLoss& loss = lost.by.emplace_back();
-    std::optional<std::uint64_t> cpu;
-    item.read("cpu", cpu);
-    if (cpu) loss.cpu = static_cast<unsigned>(*cpu);
-    item.read("reason", loss.reason);
-    item.read("count", loss.count);
-  });
-}
-
-namespace {
-
-constexpr auto kSource = [](auto& source, const auto& field) {
-  field("category", source.category);
-  field("kind", source.kind);
-  field("name", source.name);
-  field("count", source.count);
-  field("total_ns", source.total_ns);
-  field("min_ns", source.min_ns);
-  field("mean_ns", source.mean_ns);
-  field("max_ns", source.max_ns);
-  field("stddev_ns", source.stddev_ns);
-  field("share", source.share);
-};
-
-constexpr auto kCombination = [](auto& combination, const auto& field) {
-  field("sources", combination.sources);
-  field("count", combination.count);
-  field("total_ns", combination.total_ns);
-  field("max_ns", combination.max_ns);
-  field("min_ns", combination.min_ns);
-  field("mean_ns", combination.mean_ns);
-  field("stddev_ns", combination.stddev_ns);
-};
-
-}  // namespace
-
-Json source_json(const ReportSource& source) { return members_json(kSource, source); }
-
-void read_source(const Fields& fields, ReportSource& source) { read_members(fields, kSource, source); }
-
-Json combination_json(const ReportCombination& combination) { return members_json(kCombination, combination); }
-
-void read_combination(const Fields& fields, ReportCombination& combination) {
-  read_members(fields, kCombination, combination);
-}
-
-Json categories_json(const std::vector<std::pair<std::string, std::uint64_t>>& categories) {
-  Json json = Json::object();
-  for (const auto& [category, ns] : categories) json[category] = ns;
-  return json;
-}
-
-void read_categories(const Fields& fields, std::vector<std::pair<std::string, std::uint64_t>>& categories) {
-  const Json* found = fields.optional("categories");
-  if (found == nullptr) return fields.fail("categories", "missing");
-  if (!found->is_object()) return fields.fail("categories", "not an object");
-  for (const auto& [category, ns] : found->items()) {
-    if (!ns.is_number_unsigned()) return fields.fail("categories." + category, "not an unsigned integer");
-    categories.emplace_back(category, ns.get<std::uint64_t>());
-  }
-}
 
 bool anything_lost(const ReportLost& lost) {
   return !lost.by.empty() ||

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Of each phase: how long, what was taken, and of the late ones what they had more than the typical ones.
+#include "views/marked_phases.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "statistics/saturating.h"
-#include "views/format.h"
-#include "views/marked_phases.h"
-#include "views/table.h"
+#include "base/saturating.h"
+#include "base/text.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::views {
@@ -17,23 +18,17 @@ namespace {
 using Align = Table::Align;
 
 constexpr std::size_t kPhasesShown = 12;
-constexpr std::size_t kSourcesShown = 8;
+constexpr std::size_t kPhaseSourcesShown = 8;
 constexpr std::size_t kLongestShown = 3;
 constexpr std::size_t kPartsShown = 4;
 
-double mean(std::uint64_t total_ns, std::uint64_t count) {
+double mean_of(std::uint64_t total_ns, std::uint64_t count) {
   return count == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(count);
 }
 
-// What it is more, in the mean, in late phases than in typical ones.
+// What it is more, in the mean_of, in late phases than in typical ones.
 double more(const MarkedPhase& phase, std::uint64_t late_ns, std::uint64_t typical_ns) {
-  return mean(late_ns, phase.late.count) - mean(typical_ns, phase.typical.count);
-}
-
-std::string signed_duration(double ns) {
-  constexpr double kMost = 1e18;
-  const auto size = static_cast<std::uint64_t>(std::lround(std::min(std::abs(ns), kMost)));
-  return (ns < 0 && size != 0 ? "-" : "") + format_duration(size);
+  return mean_of(late_ns, phase.late.count) - mean_of(typical_ns, phase.typical.count);
 }
 
 std::string source_name(const MarkedSource& source) { return printable(source.kind + ":" + source.name); }
@@ -44,7 +39,7 @@ std::string summary(const WatchReport& report) {
                {"count", Align::right},
                {"min", Align::right},
                {"median", Align::right},
-               {"mean", Align::right},
+               {"mean_of", Align::right},
                {"max", Align::right},
                {"stolen", Align::right},
                {"share", Align::right},
@@ -67,12 +62,12 @@ std::string sources(const MarkedPhase& phase) {
                {"phases", Align::right},
                {"a late one", Align::right},
                {"a typical one", Align::right}});
-  const std::size_t shown = std::min(kSourcesShown, phase.sources.size());
+  const std::size_t shown = std::min(kPhaseSourcesShown, phase.sources.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const MarkedSource& source = phase.sources[i];
     table.add({"  " + source_name(source), printable(source.category), format_duration(source.total_ns),
-               std::to_string(source.phases), signed_duration(mean(source.late_ns, phase.late.count)),
-               signed_duration(mean(source.typical_ns, phase.typical.count))});
+               std::to_string(source.phases), signed_duration(mean_of(source.late_ns, phase.late.count)),
+               signed_duration(mean_of(source.typical_ns, phase.typical.count))});
   }
   return table.text() + (shown < phase.sources.size() ? "  ...\n" : "");
 }

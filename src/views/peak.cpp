@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // A peak from events or from buckets, and both forms of it.
 #include "views/peak.h"
+#include "base/text.h"
+#include "views/lost.h"
 
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "views/cells.h"
-#include "views/format.h"
-#include "views/json_fields.h"
-#include "views/json_parts.h"
+#include "model/json_fields.h"
+#include "model/json_parts.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::views {
 namespace {
 
-std::string label(SourceId id, const SourceTable& sources) {
+std::string peak_label(SourceId id, const SourceTable& sources) {
   if (id == kOtherSource) return "other";
   return fmt::format("{}:{}", to_string(sources.at(id).kind), sources.at(id).name);
 }
@@ -54,7 +55,7 @@ Json untimed_json(const std::vector<PeakPart>& parts) {
   return json;
 }
 
-std::string neighbours_text(const Neighbours& next, bool exact) {
+std::string neighbours_text(const analysis::Neighbours& next, bool exact) {
   if (!next.below_ns && !next.above_ns) return "there are none of any duration";
   const auto one = [](const std::optional<std::uint64_t>& ns) { return ns ? fmt::format("{} ns", *ns) : "none"; };
   return fmt::format("the next are, below {}, above {}{}", one(next.below_ns), one(next.above_ns),
@@ -82,7 +83,7 @@ Json parts_json(const std::vector<PeakPart>& parts) {
   return json;
 }
 
-Json neighbours_json(const Neighbours& next) {
+Json neighbours_json(const analysis::Neighbours& next) {
   Json json{{"below_ns", nullptr}, {"above_ns", nullptr}};
   if (next.below_ns) json["below_ns"] = *next.below_ns;
   if (next.above_ns) json["above_ns"] = *next.above_ns;
@@ -91,20 +92,20 @@ Json neighbours_json(const Neighbours& next) {
 
 }  // namespace
 
-PeakView peak_of(const PeakCounter& counter, const SourceTable& sources, std::uint64_t low_ns, std::uint64_t high_ns,
-                 const Report& report) {
+PeakView peak_of(const analysis::PeakCounter& counter, const SourceTable& sources, std::uint64_t low_ns,
+                 std::uint64_t high_ns, const Report& report) {
   PeakView peak;
   peak.low_ns = peak.used_low_ns = low_ns;
   peak.high_ns = peak.used_high_ns = high_ns;
   peak.exact = true;
   peak.detours = counter.detours().count();
   peak.total_ns = counter.detours().total_ns();
-  for (const PeakCounter::SourceCount& each : counter.source_counts())
-    peak.sources.push_back({{label(each.id, sources)}, each.moments.count(), each.moments.total_ns(), 0});
+  for (const analysis::PeakCounter::SourceCount& each : counter.source_counts())
+    peak.sources.push_back({{peak_label(each.id, sources)}, each.moments.count(), each.moments.total_ns(), 0});
   peak.combinations.emplace();
   const auto add = [&](const Combination& combination) {
     PeakPart part{{}, combination.moments.count(), combination.moments.total_ns(), 0};
-    for (const SourceId id : combination.key.sources()) part.sources.push_back(label(id, sources));
+    for (const SourceId id : combination.key.sources()) part.sources.push_back(peak_label(id, sources));
     if (part.count != 0) peak.combinations->push_back(std::move(part));
   };
   for (const Combination& combination : counter.combinations().kept()) add(combination);
@@ -113,8 +114,8 @@ PeakView peak_of(const PeakCounter& counter, const SourceTable& sources, std::ui
   finish(*peak.combinations);
   peak.next_detours = counter.next_detours();
   peak.next_self_times = counter.next_self_times();
-  for (const PeakCounter::SourceCount& each : counter.untimed())
-    peak.untimed.push_back({{label(each.id, sources)}, each.moments.count(), std::nullopt, 0});
+  for (const analysis::PeakCounter::SourceCount& each : counter.untimed())
+    peak.untimed.push_back({{peak_label(each.id, sources)}, each.moments.count(), std::nullopt, 0});
   peak.lost = report.lost;
   peak.unsupported = report.unsupported;
   return peak;
@@ -133,7 +134,7 @@ PeakView peak_of(const HistogramView& histograms, std::uint64_t low_ns, std::uin
       continue;
     }
     for (const HistogramBucketView& bucket : series.buckets) {
-      Neighbours& next = all ? peak.next_detours : peak.next_self_times;
+      analysis::Neighbours& next = all ? peak.next_detours : peak.next_self_times;
       if (bucket.high_ns < low_ns) next.add(bucket.high_ns, low_ns, high_ns);
       if (bucket.low_ns > high_ns) next.add(bucket.low_ns, low_ns, high_ns);
       if (bucket.high_ns < low_ns || bucket.low_ns > high_ns) continue;

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <noised/report.h>
-#include <noised/views.h>
+#include "model/report.h"
+#include "model/views.h"
 
-#include "analysis/peak.h"
+#include "analysis/density/peak.h"
 
 namespace noised::views {
 
@@ -33,15 +33,15 @@ struct PeakView {
   std::vector<PeakPart> sources;                      ///< by count, falling
   std::optional<std::vector<PeakPart>> combinations;  ///< the same; nothing: not known
   std::vector<PeakPart> untimed;                      ///< sources that were only counted: they are in no range
-  Neighbours next_detours;                            ///< outside the range as counted
-  Neighbours next_self_times;
+  analysis::Neighbours next_detours;                  ///< outside the range as counted
+  analysis::Neighbours next_self_times;
   std::optional<ReportLost> lost;                       ///< nothing: not known here
   std::optional<std::vector<std::string>> unsupported;  ///< the same
 };
 
 /// The peak out of every event; `report` is of the same measurement.
-PeakView peak_of(const PeakCounter& counter, const SourceTable& sources, std::uint64_t low_ns, std::uint64_t high_ns,
-                 const Report& report);
+PeakView peak_of(const analysis::PeakCounter& counter, const SourceTable& sources, std::uint64_t low_ns,
+                 std::uint64_t high_ns, const Report& report);
 /// The peak out of histograms: a bucket that touches the range counts as a whole.
 PeakView peak_of(const HistogramView& histograms, std::uint64_t low_ns, std::uint64_t high_ns);
 

@@ -7,11 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <noised/report.h>
-
-#include "analysis/indirect_cost.h"
-#include "analysis/phase_analysis.h"
-#include "trace/sources.h"
+#include "analysis/fixed_work/indirect_cost.h"
+#include "analysis/fixed_work/phase_analysis.h"
+#include "model/report.h"
+#include "model/sources.h"
 
 namespace noised::views {
 
@@ -27,7 +26,7 @@ struct PhaseDirect {
   std::string category;
   std::string kind;
   std::string name;
-  DirectCost cost;
+  analysis::DirectCost cost;
   std::uint64_t ledger_count = 0;
   std::uint64_t ledger_ns = 0;
   bool timed = true;  ///< false: only counted
@@ -36,14 +35,14 @@ struct PhaseDirect {
 /// Costs of an activation, of one source or of several ("kind:name") that hardly ever came one without the other.
 struct PhaseIndirect {
   std::vector<std::string> sources;
-  IndirectCost cost;
+  analysis::IndirectCost cost;
   std::optional<double> direct_ns;  ///< self time of all of them; nothing if it was only counted
 };
 
 struct CpuPhases {
   unsigned cpu = 0;
   std::uint64_t iterations = 0;  ///< of the loop in a phase
-  const PhaseAnalysis* analysis = nullptr;
+  const analysis::PhaseAnalysis* analysis = nullptr;
   std::vector<PhaseDirect> direct;      ///< by time, falling
   std::vector<PhaseIndirect> indirect;  ///< by episodes, falling
   std::optional<double> base_ns;
@@ -51,7 +50,8 @@ struct CpuPhases {
 };
 
 /// What was analysed, with names and the ledger of the same recording; `analysis` and `sources` must outlive it.
-CpuPhases phases_of(unsigned cpu, const PhaseAnalysis& analysis, const SourceTable& sources, const Report& report);
+CpuPhases phases_of(unsigned cpu, const analysis::PhaseAnalysis& analysis, const SourceTable& sources,
+                    const Report& report);
 
 /// Statistics, survival, p; direct cost beside the ledger; indirect cost with 95% intervals.
 std::string to_text(const std::vector<CpuPhases>& cpus, const PhaseSetting& setting, const Report& report);
@@ -68,15 +68,13 @@ struct ComparedPhases {
 /// Two recordings, of two policies, footprints or kernels, beside each other: for people. CPUs by their place.
 std::string compared_text(const ComparedPhases& one, const ComparedPhases& two);
 
-/// "1.23 us", with its sign: a cost may be negative.
-std::string signed_duration(double ns);
 /// ", calibrated to 100 us, footprint 48 KiB, policy fifo": what is stated, in part or not at all.
 std::string setting_text(const PhaseSetting& setting);
 /// "kind:name + kind:name", fit for a terminal.
 std::string names_text(const PhaseIndirect& cost);
 /// "1.23 us (1.10 us to 1.36 us)"; "-" if there is none.
-std::string estimate_text(const std::optional<CostEstimate>& estimate);
+std::string estimate_text(const std::optional<analysis::CostEstimate>& estimate);
 /// Why a source has no cost; empty if it has.
-std::string no_cost_text(NoCost why);
+std::string no_cost_text(analysis::NoCost why);
 
 }  // namespace noised::views

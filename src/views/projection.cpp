@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The projection as an administrator reads it.
-#include "views/project.h"
+// The projection as JSON.
+#include "views/projection.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,23 +8,50 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "views/estimate_text.h"
-#include "views/format.h"
-#include "views/report_tables.h"
-#include "views/table.h"
+#include "base/text.h"
+#include "model/json_fields.h"
+#include "model/json_parts.h"
+#include "views/report.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::views {
+
+std::string long_time_text(std::uint64_t ns) {
+  constexpr double kHourNs = 3'600e9;
+  const double hours = static_cast<double>(ns) / kHourNs;
+  if (hours < 1) return format_duration(ns);
+  return hours < 72 ? fmt::format("{:.3g} h", hours) : fmt::format("{:.0f} days", hours / 24);
+}
+
+std::string needs_text(const analysis::Estimate& estimate) {
+  return estimate.needs_ns ? fmt::format("needs {} more", long_time_text(*estimate.needs_ns)) : "not seen";
+}
+
+std::string share_range(const analysis::Estimate& estimate) {
+  return fmt::format("{} to {}", format_share(std::min(*estimate.low, 1.0)),
+                     format_share(std::min(*estimate.high, 1.0)));
+}
+
+std::string slowdown_text(double excess, double least) {
+  const int decimals = least > 0 ? std::clamp(2 - static_cast<int>(std::floor(std::log10(least))), 2, 9) : 2;
+  return fmt::format("{:.{}f}", 1 + excess, decimals);
+}
+
+std::string slowdown_range(const analysis::Estimate& excess) {
+  return fmt::format("{} to {}", slowdown_text(*excess.low, *excess.low), slowdown_text(*excess.high, *excess.low));
+}
+
 namespace {
 
-std::string label(const RemovableSource& source) {
+std::string removable_label(const analysis::RemovableSource& source) {
   return fmt::format("{}:{}", to_string(source.kind), printable(source.name));
 }
 
 std::string ns_text(double ns) { return format_duration(static_cast<std::uint64_t>(std::llround(ns))); }
 
 std::string head_text(const ProjectionView& view) {
-  const Projection& projection = view.projection;
+  const analysis::Projection& projection = view.projection;
   std::string text = fmt::format(
       "\nA job that computes for {} between two barriers (the grain), on n nodes; a node is {} {}, {} observed.\n",
       format_duration(projection.grain_ns), projection.cpus.size() == 1 ? "CPU" : "CPUs",
@@ -39,23 +66,23 @@ std::string head_text(const ProjectionView& view) {
                     long_time_text(projection.unseen_ns));
 }
 
-std::string delayed_text(const Projection& projection) {
+std::string delayed_text(const analysis::Projection& projection) {
   if (projection.delayed_at_most)
     return fmt::format("\np, that a phase of a node is delayed at all: none was; below {} (95%)\n",
                        format_share(*projection.delayed_at_most));
-  const Estimate& p = projection.delayed;
+  const analysis::Estimate& p = projection.delayed;
   return fmt::format("\np, that a phase of a node is delayed at all: {}\n",
                      p.value ? fmt::format("{} ({})", format_share(*p.value), share_range(p)) : needs_text(p));
 }
 
-std::string exceeded_text(const Projection& projection) {
+std::string exceeded_text(const analysis::Projection& projection) {
   Table table({{"one phase of a node in", Table::Align::right},
                {"is delayed by more than", Table::Align::right},
                {"95% interval", Table::Align::left},
                {"of the grain", Table::Align::right}});
-  for (const ExceededDelay& row : projection.exceeded) {
+  for (const analysis::ExceededDelay& row : projection.exceeded) {
     const std::string share = fmt::format("{:.0f}", 1 / row.probability);
-    const Estimate& delay = row.delay_ns;
+    const analysis::Estimate& delay = row.delay_ns;
     if (!delay.value) {
       table.add({share, needs_text(delay), "", ""});
       continue;
@@ -66,7 +93,7 @@ std::string exceeded_text(const Projection& projection) {
   return table.text();
 }
 
-std::vector<std::string> size_row(const JobSize& size) {
+std::vector<std::string> size_row(const analysis::JobSize& size) {
   std::vector<std::string> row{std::to_string(size.nodes)};
   if (size.delayed.value) {
     row.push_back(format_share(*size.delayed.value));
@@ -75,42 +102,42 @@ std::vector<std::string> size_row(const JobSize& size) {
   } else {
     row.insert(row.end(), {"-", "", "-"});
   }
-  const Estimate& excess = size.excess;
+  const analysis::Estimate& excess = size.excess;
   row.push_back(excess.value ? slowdown_text(*excess.value, *excess.low) : needs_text(excess));
   row.push_back(excess.value ? slowdown_range(excess) : "");
   return row;
 }
 
-std::string sizes_text(const Projection& projection) {
+std::string sizes_text(const analysis::Projection& projection) {
   Table table({{"nodes", Table::Align::right},
                {"phases delayed", Table::Align::right},
                {"95% interval", Table::Align::left},
                {"error of p*n", Table::Align::right},
                {"slowdown", Table::Align::right},
                {"95% interval", Table::Align::left}});
-  for (const JobSize& size : projection.sizes) table.add(size_row(size));
+  for (const analysis::JobSize& size : projection.sizes) table.add(size_row(size));
   return "\nslowdown: mean duration of the job's phases over the grain, E(max of n) / G\n" + table.text();
 }
 
-std::string gains_text(const Projection& projection) {
+std::string gains_text(const analysis::Projection& projection) {
   if (!projection.ranked_by || projection.gains.empty()) return "";
-  const JobSize& size = projection.sizes[*projection.ranked_by];
+  const analysis::JobSize& size = projection.sizes[*projection.ranked_by];
   Table table({{"gives back", Table::Align::right},
                {"95% interval", Table::Align::left},
                {"of the delay", Table::Align::right},
                {"stolen now", Table::Align::right},
                {"longest", Table::Align::right},
                {"source", Table::Align::left}});
-  for (const SourceGain& gain : projection.gains) {
-    const Estimate& excess = gain.excess[*projection.ranked_by];
+  for (const analysis::SourceGain& gain : projection.gains) {
+    const analysis::Estimate& excess = gain.excess[*projection.ranked_by];
     const std::string total = format_duration(gain.source.total_ns);
     const std::string longest = format_duration(gain.source.longest_ns);
     if (excess.value) {
       table.add({format_share(*excess.value),
                  fmt::format("{} to {}", format_share(*excess.low), format_share(*excess.high)),
-                 format_share(*excess.value / *size.excess.value), total, longest, label(gain.source)});
+                 format_share(*excess.value / *size.excess.value), total, longest, removable_label(gain.source)});
     } else {
-      table.add({"-", needs_text(excess), "", total, longest, label(gain.source)});
+      table.add({"-", needs_text(excess), "", total, longest, removable_label(gain.source)});
     }
   }
   return fmt::format(
@@ -122,37 +149,37 @@ std::string gains_text(const Projection& projection) {
 
 std::string others_text(const ProjectionView& view) {
   std::string text;
-  if (const std::vector<RemovableSource> rest = not_projected(view); !rest.empty()) {
+  if (const std::vector<analysis::RemovableSource> rest = not_projected(view); !rest.empty()) {
     std::uint64_t total_ns = 0;
     std::uint64_t longest_ns = 0;
-    for (const RemovableSource& source : rest) {
+    for (const analysis::RemovableSource& source : rest) {
       total_ns += source.total_ns;
       longest_ns = std::max(longest_ns, source.longest_ns);
     }
     text += fmt::format("and {} more sources: {} together, none longer than {} at once\n", rest.size(),
                         format_duration(total_ns), format_duration(longest_ns));
   }
-  for (const RemovableSource& source : view.untimed)
+  for (const analysis::RemovableSource& source : view.untimed)
     text += fmt::format("{} ({} times) is counted, not timed: what removing it gives back is not known\n",
-                        label(source), source.count);
+                        removable_label(source), source.count);
   return text;
 }
 
 }  // namespace
 
-std::vector<RemovableSource> not_projected(const ProjectionView& view) {
-  std::vector<RemovableSource> rest;
-  for (const RemovableSource& source : view.all_sources) {
+std::vector<analysis::RemovableSource> not_projected(const ProjectionView& view) {
+  std::vector<analysis::RemovableSource> rest;
+  for (const analysis::RemovableSource& source : view.all_sources) {
     const auto& gains = view.projection.gains;
-    const bool projected =
-        std::any_of(gains.begin(), gains.end(), [&](const SourceGain& gain) { return gain.source.id == source.id; });
+    const bool projected = std::any_of(gains.begin(), gains.end(),
+                                       [&](const analysis::SourceGain& gain) { return gain.source.id == source.id; });
     if (!projected) rest.push_back(source);
   }
   return rest;
 }
 
 std::string to_text(const ProjectionView& view) {
-  const Projection& projection = view.projection;
+  const analysis::Projection& projection = view.projection;
   std::string text = report_head(view.report);
   if (projection.cpus.empty())
     return text +
@@ -161,6 +188,111 @@ std::string to_text(const ProjectionView& view) {
            report_tail(view.report);
   text += head_text(view) + delayed_text(projection) + exceeded_text(projection) + sizes_text(projection);
   return text + gains_text(projection) + others_text(view) + report_tail(view.report);
+}
+
+namespace {
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json estimate_json(const analysis::Estimate& estimate) {
+  return Json{{"value", or_null(estimate.value)},
+              {"low", or_null(estimate.low)},
+              {"high", or_null(estimate.high)},
+              {"needs_ns", or_null(estimate.needs_ns)}};
+}
+
+Json whole_ns(const std::optional<double>& ns) { return ns ? Json(std::llround(*ns)) : Json(nullptr); }
+
+Json exceeded_json(const std::vector<analysis::ExceededDelay>& exceeded) {
+  Json rows = Json::array();
+  for (const analysis::ExceededDelay& row : exceeded) {
+    rows.push_back(Json{{"probability", row.probability},
+                        {"delay_ns", whole_ns(row.delay_ns.value)},
+                        {"low_ns", whole_ns(row.delay_ns.low)},
+                        {"high_ns", whole_ns(row.delay_ns.high)},
+                        {"needs_ns", or_null(row.delay_ns.needs_ns)}});
+  }
+  return rows;
+}
+
+analysis::Estimate slowdown_of(analysis::Estimate excess) {
+  for (std::optional<double>* const end : {&excess.value, &excess.low, &excess.high}) {
+    if (*end) **end += 1;
+  }
+  return excess;
+}
+
+Json sizes_json(const std::vector<analysis::JobSize>& sizes) {
+  Json rows = Json::array();
+  for (const analysis::JobSize& size : sizes) {
+    rows.push_back(Json{{"nodes", size.nodes},
+                        {"delayed", estimate_json(size.delayed)},
+                        {"linear", or_null(size.linear)},
+                        {"linear_error", or_null(size.linear_error)},
+                        {"slowdown", estimate_json(slowdown_of(size.excess))}});
+  }
+  return rows;
+}
+
+std::string removable_name(const analysis::RemovableSource& source) {
+  return fmt::format("{}:{}", to_string(source.kind), source.name);
+}
+
+Json source_json(const analysis::RemovableSource& source) {
+  return Json{{"source", removable_name(source)},
+              {"count", source.count},
+              {"total_ns", source.total_ns},
+              {"max_ns", source.longest_ns}};
+}
+
+Json sources_json(const std::vector<analysis::RemovableSource>& sources) {
+  Json rows = Json::array();
+  for (const analysis::RemovableSource& source : sources) rows.push_back(source_json(source));
+  return rows;
+}
+
+Json gains_json(const analysis::Projection& projection) {
+  Json rows = Json::array();
+  for (const analysis::SourceGain& gain : projection.gains) {
+    Json row = source_json(gain.source);
+    Json& by_size = row["gains"] = Json::array();
+    for (std::size_t i = 0; i < gain.excess.size(); ++i) {
+      Json each{{"nodes", projection.sizes[i].nodes}};
+      each.update(estimate_json(gain.excess[i]));
+      by_size.push_back(std::move(each));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string to_json(const ProjectionView& view) {
+  const analysis::Projection& projection = view.projection;
+  Json ranked_by = nullptr;
+  if (projection.ranked_by) ranked_by = projection.sizes[*projection.ranked_by].nodes;
+  return dump(Json{{"schema", "noised.projection/1"},
+                   {"grain_ns", projection.grain_ns},
+                   {"cpus", projection.cpus},
+                   {"cpus_without_a_phase", projection.left_out},
+                   {"longest_stretch_ns", view.longest_stretch_ns},
+                   {"observed_ns", projection.observed_ns},
+                   {"unseen_ns", projection.unseen_ns},
+                   {"confidence", 0.95},
+                   {"p", estimate_json(projection.delayed)},
+                   {"p_at_most", or_null(projection.delayed_at_most)},
+                   {"exceeded", exceeded_json(projection.exceeded)},
+                   {"sizes", sizes_json(projection.sizes)},
+                   {"ranked_by_nodes", std::move(ranked_by)},
+                   {"sources", gains_json(projection)},
+                   {"sources_not_projected", sources_json(not_projected(view))},
+                   {"sources_not_timed", sources_json(view.untimed)},
+                   {"lost", lost_json(view.report.lost)},
+                   {"unsupported", view.report.unsupported}});
 }
 
 }  // namespace noised::views

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "views/watch_ranks.h"
+#include "views/ranks.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,9 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "views/format.h"
-#include "views/json_parts.h"
-#include "views/table.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::views {
@@ -19,29 +18,6 @@ using Align = Table::Align;
 
 constexpr std::size_t kRanksShown = 32;
 constexpr std::size_t kCategoriesShown = 2;
-
-constexpr auto kSums = [](auto& rank, const auto& field) {
-  field("processes", rank.processes);
-  field("tasks", rank.tasks);
-  field("runnable_ns", rank.runnable_ns);
-  field("stolen_ns", rank.stolen_ns);
-  field("interruptions", rank.interruptions);
-};
-
-Json rank_json(const WatchRank& rank) {
-  Json json{{"rank", rank.rank}};
-  if (!rank.job.empty()) json["job"] = rank.job;
-  add_members(kSums, rank, json);
-  json["categories"] = categories_json(rank.categories);
-  return json;
-}
-
-void read_rank(const Fields& fields, WatchRank& rank) {
-  fields.read("rank", rank.rank);
-  if (fields.optional("job") != nullptr) fields.read("job", rank.job);
-  read_members(fields, kSums, rank);
-  read_categories(fields, rank.categories);
-}
 
 // "preemption 57.7%, periodic 40.0%", of the rank's stolen time.
 std::string biggest(const WatchRank& rank) {
@@ -67,19 +43,6 @@ std::string missing(const WatchReport& report) {
 }
 
 }  // namespace
-
-void add_ranks(const WatchReport& report, Json& json) {
-  if (report.ranks.empty()) return;
-  json["ranks"] = Json::array();
-  for (const WatchRank& rank : report.ranks) json["ranks"].push_back(rank_json(rank));
-  json["rank_unknown"] = report.rank_unknown;
-}
-
-void read_ranks(const Fields& fields, WatchReport& report) {
-  if (fields.optional("ranks") == nullptr) return;
-  fields.each("ranks", [&](const Fields& item) { read_rank(item, report.ranks.emplace_back()); });
-  fields.read("rank_unknown", report.rank_unknown);
-}
 
 std::string ranks_text(const WatchReport& report) {
   if (report.ranks.empty()) return "";

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include <noised/report.h>
+#include "model/report.h"
 
 namespace noised::views {
 

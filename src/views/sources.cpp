@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chan's merge (src/statistics/moments.cpp), from rows whose deviations are integers.
-#include "views/all_cpus.h"
+// What each CPU's stolen time was, in the few words of the categories.
+#include "views/sources.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
-#include "statistics/saturating.h"
-#include "views/format.h"
+#include <fmt/format.h>
+
+#include "base/saturating.h"
+#include "base/text.h"
+#include "views/report.h"
+#include "views/text.h"
+#include "views/views.h"
 
 namespace noised::views {
 namespace {
@@ -38,6 +45,8 @@ struct Merged {
     squares += apart * apart * (ours * (theirs / (ours + theirs)));
     row.count = saturating_add(row.count, other.count);
     row.total_ns = saturating_add(row.total_ns, other.total_ns);
+    row.stretched = saturating_add(row.stretched, other.stretched);
+    row.stolen_by_host_ns = saturating_add(row.stolen_by_host_ns, other.stolen_by_host_ns);
     row.min_ns = std::min(row.min_ns, other.min_ns);
     row.max_ns = std::max(row.max_ns, other.max_ns);
   }
@@ -85,6 +94,70 @@ std::uint64_t observed_ns_of(const Report& report, unsigned cpu) {
   const auto found =
       std::find_if(report.cpus.begin(), report.cpus.end(), [cpu](const ReportCpu& each) { return each.cpu == cpu; });
   return found == report.cpus.end() ? 0 : found->observed_ns;
+}
+
+bool timed(const ReportSource& source) { return source.kind != "page_fault" || source.max_ns != 0; }
+
+std::string label(const ReportSource& source) { return source.kind + ":" + source.name; }
+
+Cell time_of(const ReportSource& source, std::uint64_t ns) { return timed(source) ? time_cell(ns) : unknown_cell(); }
+
+Cell share_of(const ReportSource& source) { return timed(source) ? share_cell(source.share) : unknown_cell(); }
+
+namespace {
+
+using Times = std::map<std::string, std::uint64_t>;
+
+Times times_of(const Report& report, std::optional<unsigned> cpu) {
+  Times times;
+  for (const ReportSource& source : report.sources) {
+    if (cpu && source.cpu != *cpu) continue;
+    std::uint64_t& time = times[source.category];
+    time = saturating_add(time, source.total_ns);
+  }
+  return times;
+}
+
+// The largest first; those with the same time by name.
+std::vector<std::string> by_time(const Times& times) {
+  std::vector<std::pair<std::string, std::uint64_t>> sorted(times.begin(), times.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> names;
+  names.reserve(sorted.size());
+  for (const auto& each : sorted) names.push_back(each.first);
+  return names;
+}
+
+std::vector<std::string> row(const std::string& who, const Times& times, std::uint64_t stolen_ns,
+                             const std::vector<std::string>& categories) {
+  std::vector<std::string> cells{who};
+  for (const std::string& category : categories) {
+    const auto found = times.find(category);
+    if (found == times.end()) {
+      cells.emplace_back("-");
+    } else if (found->second == 0) {
+      cells.emplace_back("not timed");  // faults, where the kernel refuses it
+    } else {
+      const double share = ratio(found->second, stolen_ns);
+      cells.push_back(fmt::format("{} {}", format_duration(found->second), format_share(share)));
+    }
+  }
+  return cells;
+}
+
+}  // namespace
+
+std::string categories_text(const Report& report) {
+  const Times all = times_of(report, std::nullopt);
+  if (all.empty()) return "";
+  const std::vector<std::string> categories = by_time(all);
+  std::vector<Table::Column> columns{{"CPU", Table::Align::right}};
+  for (const std::string& category : categories) columns.push_back({printable(category), Table::Align::right});
+  Table table(std::move(columns));
+  if (report.cpus.size() > 1) table.add(row("all", all, stolen_ns_of_all(report), categories));
+  for (const ReportCpu& cpu : report.cpus)
+    table.add(row(std::to_string(cpu.cpu), times_of(report, cpu.cpu), cpu.detour_ns, categories));
+  return "\nstolen time by category (share: of the CPU's stolen time)\n" + table.text();
 }
 
 }  // namespace noised::views

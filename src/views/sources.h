@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sources of all CPUs of a report together.
+// A source's figures as cells: what was only counted has no times.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include <noised/report.h>
+#include "model/report.h"
+#include "views/text.h"
 
 namespace noised::views {
+
+// The sources of all CPUs of a report together.
 
 /// The rows of each source merged into one, by total time, falling; `cpu` means nothing there, `share` is of the stolen
 /// time of all CPUs. Counts, totals, extremes and means are as if the durations had been counted in one place. The
@@ -20,5 +24,17 @@ std::uint64_t observed_ns_of_all(const Report& report);
 std::uint64_t stolen_ns_of_all(const Report& report);
 /// Of one CPU, in ns; 0 if it is not in the report.
 std::uint64_t observed_ns_of(const Report& report, unsigned cpu);
+
+/// False for the faults of a kernel that refuses to time them: they are instants, whose count is known, and not their
+/// duration. What is absent is not zero.
+bool timed(const ReportSource& source);
+
+/// "kind:name".
+std::string label(const ReportSource& source);
+
+/// One of the source's times; unknown if it has none.
+Cell time_of(const ReportSource& source, std::uint64_t ns);
+/// Its share of the stolen time; the same.
+Cell share_of(const ReportSource& source);
 
 }  // namespace noised::views

@@ -1,16 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each kind of cell in both forms.
-#include "views/cells.h"
+#include "views/text.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 
 #include <fmt/format.h>
 
-#include "views/csv.h"
-#include "views/format.h"
+#include "base/text.h"
 #include "views/views.h"
 
 namespace noised::views {
+
+std::string format_share(double ratio) {
+  const double percent = 100 * ratio;
+  if (percent <= 0) return "0%";
+  if (percent < 0.0001) return "<0.0001%";
+  if (percent < 0.1) return fmt::format("{:.4f}%", percent);
+  if (percent < 1) return fmt::format("{:.3f}%", percent);
+  if (percent < 10) return fmt::format("{:.2f}%", percent);
+  return fmt::format("{:.1f}%", percent);
+}
+
+std::string format_containment(double ratio) {
+  if (ratio >= 1) return "100.0000%";
+  // What is a whole number of millionths, but not in binary, is not to lose one of them.
+  return fmt::format("{:.4f}%", std::min(std::floor(1e6 * ratio + 1e-6), 999'999.0) / 1e4);
+}
+
+std::string format_rate(std::uint64_t count, std::uint64_t ns) {
+  if (ns == 0) return "-";
+  const double rate = 1e9 * ratio(count, ns);
+  if (rate < 10) return fmt::format("{:.2f}", rate);
+  if (rate < 100) return fmt::format("{:.1f}", rate);
+  return fmt::format("{:.0f}", rate);
+}
+
+double ratio(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void Table::add(std::vector<std::string> cells) {
+  assert(cells.size() == columns_.size());
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::text() const {
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    widths.push_back(columns_[i].title.size());
+    for (const auto& row : rows_) widths[i] = std::max(widths[i], row[i].size());
+  }
+
+  std::string text;
+  const auto append = [&](auto cell_at) {
+    std::string line;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (i > 0) line += "  ";
+      const std::string& cell = cell_at(i);
+      line += columns_[i].align == Align::left ? fmt::format("{:<{}}", cell, widths[i])
+                                               : fmt::format("{:>{}}", cell, widths[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  append([&](std::size_t i) -> const std::string& { return columns_[i].title; });
+  for (const auto& row : rows_) append([&](std::size_t i) -> const std::string& { return row[i]; });
+  return text;
+}
+
+namespace {
+
+std::string quoted(const std::string& field) {
+  if (field.find_first_of(",\"") == std::string::npos) return field;
+  std::string text = "\"";
+  for (const char byte : field) {
+    if (byte == '"') text += '"';
+    text += byte;
+  }
+  return text + '"';
+}
+
+}  // namespace
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) line += ',';
+    line += quoted(printable(fields[i]));
+  }
+  return line + "\r\n";
+}
 
 Cell number_cell(std::uint64_t number) { return {std::to_string(number), std::to_string(number)}; }
 

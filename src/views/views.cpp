@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A duration in the unit that leaves three significant digits.
+#include "views/views.h"
+
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
-#include "views/views.h"
+#include "views/text.h"
 
 namespace noised::views {
 namespace {
@@ -41,6 +45,12 @@ std::string format_duration(std::uint64_t nanoseconds) {
     }
   }
   return decimal(divide_rounded(nanoseconds, kUnits.back().nanoseconds), 1, 0, kUnits.back().name);
+}
+
+std::string signed_duration(double ns) {
+  constexpr double kMost = 1e18;
+  const auto size = static_cast<std::uint64_t>(std::llround(std::min(std::abs(ns), kMost)));
+  return (ns < 0 && size != 0 ? "-" : "") + format_duration(size);
 }
 
 }  // namespace noised::views

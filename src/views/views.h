@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include <noised/report.h>
-#include <noised/result.h>
-#include <noised/views.h>
+#include "base/result.h"
+#include "model/report.h"
+#include "model/views.h"
 
 namespace noised::views {
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The watch for people: what was taken from the tasks while they were runnable, and by whom.
+#include "views/watch.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,23 +9,27 @@
 
 #include <fmt/format.h>
 
-#include "statistics/saturating.h"
-#include "views/format.h"
-#include "views/json_parts.h"
+#include "base/saturating.h"
+#include "base/text.h"
+#include "model/json_parts.h"
+#include "views/lost.h"
 #include "views/marked_phases.h"
-#include "views/source_cells.h"
-#include "views/table.h"
+#include "views/ranks.h"
+#include "views/sources.h"
+#include "views/text.h"
 #include "views/views.h"
-#include "views/watch.h"
-#include "views/watch_ranks.h"
 
 namespace noised::views {
+std::string to_json(const WatchReport& report) { return dump(fields_json(report, kWatchFields)); }
+
+Result<WatchReport> parse_watch(std::string_view json) { return parse_as<WatchReport>(json, "watch", kWatchFields); }
+
 namespace {
 
 using Align = Table::Align;
 
 // A page, not a listing: JSON has all of them.
-constexpr std::size_t kSourcesShown = 30;
+constexpr std::size_t kWatchSourcesShown = 30;
 constexpr std::size_t kTasksShown = 20;
 
 std::string plural(std::uint64_t count, std::string_view one, std::string_view many) {
@@ -65,8 +71,10 @@ std::string totals(const WatchReport& report) {
                   plural(report.interruptions, "interruption", "interruptions"),
                   format_rate(report.interruptions, report.runnable_ns), format_duration(report.max_interruption_ns));
   if (report.steal) {
-    text += fmt::format("steal     {}, the host's, while they had a CPU: by their share of its time, to {} a CPU\n",
-                        format_duration(report.steal->ns), format_duration(report.steal->step_ns));
+    const bool is_exact = report.steal->step_ns == 1;
+    text += fmt::format("steal     {}, the host's, while they had a CPU: by their share of its time, {}\n",
+                        format_duration(report.steal->ns),
+                        is_exact ? "counted at its ticks" : "to " + format_duration(report.steal->step_ns) + " a CPU");
   }
   text += fmt::format("switches  {} voluntary, {} involuntary; {}\n", counts.voluntary, counts.involuntary,
                       plural(counts.migrations, "migration", "migrations"));
@@ -158,7 +166,7 @@ std::string sources(const WatchReport& report) {
                {"mean", Align::right},
                {"max", Align::right},
                {"share", Align::right}});
-  const std::size_t shown = std::min(kSourcesShown, report.sources.size());
+  const std::size_t shown = std::min(kWatchSourcesShown, report.sources.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const ReportSource& source = report.sources[i];
     table.add({printable(source.category), printable(source.kind), printable(source.name), std::to_string(source.count),

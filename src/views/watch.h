@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <noised/result.h>
-#include <noised/watch.h>
+#include "base/result.h"
+#include "model/watch.h"
 
 namespace noised::views {
 

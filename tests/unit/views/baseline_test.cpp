@@ -4,11 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "analysis_baseline_scene.h"
+#include "unit/analysis/baseline_scene.h"
 #include "views/baseline.h"
 #include "views/baseline_file.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using noised::test::add_source;
 using noised::test::empty_run;
 

@@ -7,6 +7,8 @@
 #include "views/density.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::analysis;
 
 namespace {
 
@@ -19,7 +21,7 @@ struct Times {
 std::vector<std::string> bars_of(const std::vector<Times>& times) {
   Distributions distributions(200);
   for (const Times& each : times) {
-    Ledger ledger;
+    DetourLedger ledger;
     ledger.detour = {0, each.duration_ns, false};
     for (int i = 0; i < each.count; ++i) distributions.add(ledger);
   }

@@ -2,8 +2,8 @@
 // One example of each view, with every field set to something of its own.
 #pragma once
 
-#include <noised/report.h>
-#include <noised/views.h>
+#include "model/report.h"
+#include "model/views.h"
 
 namespace noised::examples {
 
@@ -31,7 +31,8 @@ inline Report report() {
   cpu.unexplained_ns = 40'000;
   cpu.blind_ns = 5'000;
   cpu.steal_ns = 1'990'000;
-  cpu.steal_step_ns = 10'000'000;
+  cpu.steal_step_ns = 1;
+  cpu.steal_source = "ticks";
   cpu.smi_count = 3;
   cpu.containment = 0.9999;
   report.cpus = {cpu};

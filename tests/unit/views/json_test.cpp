@@ -4,9 +4,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "views/lost_line.h"
+#include "unit/views/examples.h"
+#include "views/detour.h"
 #include "views/views.h"
-#include "views_examples.h"
 
 using namespace noised;
 
@@ -30,7 +30,7 @@ TEST_CASE("the report has the contract's fields in the contract's order", "[view
       R"("cpus":[{"cpu":1,"mode":"probe","observed_ns":9999000000,"iterations":1000000000,"threshold_ns":200,)"
       R"("detours":2510,"detour_ns":9100000,"max_detour_ns":2000000,"explained_ns":6000000,"overhead_ns":1000000,)"
       R"("hypervisor_ns":2000000,"hardware_ns":60000,"unexplained_ns":40000,"blind_ns":5000,)"
-      R"("steal_ns":1990000,"steal_step_ns":10000000,"smi_count":3,"containment":0.9999}],)"
+      R"("steal_ns":1990000,"steal_step_ns":1,"steal_source":"ticks","smi_count":3,"containment":0.9999}],)"
       R"("sources":[{"cpu":1,"category":"periodic","kind":"vector","name":"local_timer","count":2500,)"
       R"("total_ns":5250000,"min_ns":1800,"mean_ns":2100,"max_ns":9000,"stddev_ns":310,"share":0.5},)"
       R"({"cpu":1,"category":"preemption","kind":"task","name":"crond","count":2,"total_ns":750000,)"
@@ -153,6 +153,9 @@ TEST_CASE("errors of the other views name their fields too", "[views]") {
           "histogram.series[0].buckets: not [low_ns, high_ns, count]");
   CHECK(views::parse_status(replaced(views::to_json(examples::status()), "\"tp_btf\"", "1")).error().what ==
         "status.programs[0].attached: not a string");
+  const std::string status = views::to_json(examples::status());
+  CHECK(views::parse_status(replaced(status, R"("cpu":1,"reason")", R"("cpu":4294967297,"reason")")).error().what ==
+        "status.lost.by[0].cpu: out of range");  // and not CPU 1
 }
 
 TEST_CASE("fields that are not known are passed over", "[views]") {

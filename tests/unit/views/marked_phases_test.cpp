@@ -4,9 +4,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "unit/views/watch_example.h"
 #include "views/losses.h"
 #include "views/watch.h"
-#include "views_watch_example.h"
 
 using namespace noised;
 

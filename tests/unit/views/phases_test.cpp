@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis_phase_scene.h"
+#include "unit/analysis/phase_scene.h"
 #include "views/phases.h"
+#include "views/text.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using noised::test::PhaseScene;
 using noised::test::SimulatedCpu;
 using noised::test::SimulatedSource;

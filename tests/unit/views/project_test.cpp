@@ -4,9 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "views/project.h"
+#include "views/projection.h"
 
 using namespace noised;
+using namespace noised::analysis;
 
 namespace {
 

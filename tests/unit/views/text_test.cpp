@@ -5,11 +5,12 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "views/format.h"
-#include "views/json_parts.h"
-#include "views/table.h"
+#include "base/text.h"
+#include "model/json_parts.h"
+#include "unit/views/examples.h"
+#include "views/lost.h"
+#include "views/text.h"
 #include "views/views.h"
-#include "views_examples.h"
 
 using namespace noised;
 using views::format_duration;
@@ -57,7 +58,7 @@ TEST_CASE("shares and rates keep their significant digits", "[views]") {
 }
 
 TEST_CASE("a name cannot drive the terminal", "[views]") {
-  CHECK(views::printable("a\x1b[31m\n\x7f\xc3\xa9 z~") == "a?[31m???? z~");
+  CHECK(printable("a\x1b[31m\n\x7f\xc3\xa9 z~") == "a?[31m???? z~");
   Report report = examples::report();
   report.host = "a\x1b]0;b";
   report.sources[0].name = "\x1b[2J";
@@ -77,6 +78,27 @@ TEST_CASE("a table is as wide as its widest cells", "[views]") {
   CHECK(table.text() == "left      r  last\na       100  x\nlonger    1\n");
 }
 
+TEST_CASE("steal time is told with its source, and of an old recording what it divided", "[views]") {
+  Report report = examples::report();
+  CHECK(views::to_text(report).find("stretched") == std::string::npos);
+  ReportSource& crond = report.sources[1];  // 2 of them, 750 us
+  crond.stretched = 1;
+  crond.stolen_by_host_ns = 150'000;
+  report.sources.push_back({1, "hypervisor", "hypervisor", "hypervisor", 1, 2'000'000, 0, 0, 0, 0, 0.1, 1, 1'000'000});
+  const std::string told = views::to_text(report);
+  CHECK(told.find("CPU 1: of that, at least 1.00 ms in gaps and 150 us in intervals\n") != std::string::npos);
+  CHECK(told.find("CPU  source      count  stretched      by    mean  without\n"
+                  "  1  task:crond      2          1  150 us  375 us   300 us\n") != std::string::npos);
+  report.cpus[0].steal_source = "/proc/stat";
+  report.cpus[0].steal_step_ns = 10'000'000;
+  CHECK(views::to_text(report).find(
+            "CPU 1: the host counted 1.99 ms of steal time (/proc/stat, in steps of 10.0 ms)\n") != std::string::npos);
+  report.cpus[0].steal_source.clear();
+  CHECK(views::to_text(report).find("hypervisor is at most their sum") != std::string::npos);
+  report.cpus[0].steal_step_ns = 0;
+  CHECK(views::to_text(report).find("steal time") == std::string::npos);
+}
+
 TEST_CASE("the report is a page", "[views]") {
   CHECK(views::to_text(examples::report()) ==
         R"(noised on node1, kernel 6.18.0, from 2025-01-02T03:04:05Z, for 10.0 s
@@ -85,7 +107,7 @@ clock tsc, uncertainty 25 ns, containment 99.9900% (CPU 1)
 stolen time by CPU (share: of the time observed)
 CPU  mode   observed  detours   stolen    share      max  explained  overhead  hypervisor  hardware  unexplained  contained
   1  probe    10.0 s     2510  9.10 ms  0.0910%  2.00 ms    6.00 ms   1.00 ms     2.00 ms   60.0 us      40.0 us   99.9900%
-CPU 1: 1.99 ms of steal time counted, in steps of 10.0 ms: hypervisor is at most their sum, the rest of the time without kernel activity is hardware
+CPU 1: the host counted 1.99 ms of steal time (ticks, to the nanosecond)
 CPU 1: 3 system management interrupts
 CPU 1: 5.00 us not observed: the loop was stopped, or not on its CPU
 

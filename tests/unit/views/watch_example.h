@@ -2,7 +2,7 @@
 // A watch with every field set to something of its own.
 #pragma once
 
-#include <noised/watch.h>
+#include "model/watch.h"
 
 namespace noised::examples {
 

@@ -4,8 +4,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "unit/views/watch_example.h"
 #include "views/watch.h"
-#include "views_watch_example.h"
 
 using namespace noised;
 
