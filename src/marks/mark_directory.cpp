@@ -15,9 +15,9 @@
 #include <memory>
 #include <system_error>
 
-#include "base/quote.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::marks {
 namespace {
 
 constexpr std::string_view kEnding = ".marks";
@@ -136,4 +136,4 @@ void MarkDirectory::read(const OnMarks& on_marks) {
   }
 }
 
-}  // namespace noised
+}  // namespace noised::marks

@@ -2,7 +2,7 @@
 // The directory that NOISED_MARKS names: a file a thread.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <cstdint>
 #include <functional>
@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 #include "marks/ring_reader.h"
 
-namespace noised {
+namespace noised::marks {
 
 class MarkDirectory {
  public:
@@ -62,4 +62,4 @@ class MarkDirectory {
   std::vector<Mark> marks_;
 };
 
-}  // namespace noised
+}  // namespace noised::marks

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::marks {
 namespace {
 
 using Wide = unsigned __int128;
@@ -191,4 +191,4 @@ std::vector<MarkedPhase> PhaseJoin::view() const {
   return phases;
 }
 
-}  // namespace noised
+}  // namespace noised::marks

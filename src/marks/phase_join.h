@@ -2,8 +2,8 @@
 // Phases that threads marked, and the time that was taken from these threads meanwhile. Pure: no clock, no I/O.
 #pragma once
 
-#include <noised/losses.h>
-#include <noised/watch.h>
+#include "model/losses.h"
+#include "model/watch.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 #include "marks/phase_totals.h"
 
-namespace noised {
+namespace noised::marks {
 
 /// A mark in CLOCK_MONOTONIC; `phase` is PhaseJoin's.
 struct TimedMark {
@@ -79,4 +79,4 @@ class PhaseJoin {
   std::uint64_t since_ns_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::marks

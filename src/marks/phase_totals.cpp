@@ -5,11 +5,11 @@
 #include <cmath>
 #include <ranges>
 
-#include "analysis/estimate.h"
-#include "analysis/noise_law.h"
-#include "statistics/histogram.h"
+#include "analysis/projection/barrier.h"
+#include "analysis/projection/estimate.h"
+#include "model/histogram.h"
 
-namespace noised {
+namespace noised::marks {
 namespace {
 
 constexpr std::size_t kThreads = 65536;     // told apart; of more, the number stays there
@@ -85,8 +85,8 @@ void PhaseTotals::add(const FinishedPhase& phase) {
     add_time(bucket.stolen, source, time);
   }
   const PhaseGroup one{1, ns, stolen_ns};
-  noised::add(one, bucket.group);
-  noised::add(one, all_);
+  marks::add(one, bucket.group);
+  marks::add(one, all_);
   Delay& delay = delays_[bucket_of(stolen_ns)];
   delay.count += 1;
   delay.ns += stolen_ns;
@@ -124,10 +124,11 @@ std::vector<MarkedSource> PhaseTotals::sources(const SourceNames& names, const S
 PhaseCost PhaseTotals::cost(std::uint64_t ranks) const {
   const auto count = static_cast<double>(all_.count);
   const auto n = static_cast<double>(ranks);
-  PhaseCost cost{
-      .ranks = ranks, .delayed = delay_probability(static_cast<double>(delayed_) / count, n), .slowdown = std::nullopt};
+  PhaseCost cost{.ranks = ranks,
+                 .delayed = analysis::delay_probability(static_cast<double>(delayed_) / count, n),
+                 .slowdown = std::nullopt};
   const std::uint64_t own_ns = all_.total_ns - std::min(all_.total_ns, all_.stolen_ns);
-  if (own_ns == 0 || count / n < kLeastIndependent) return cost;
+  if (own_ns == 0 || count / n < analysis::kLeastIndependent) return cost;
   double longest_ns = 0;
   double before = 0;
   std::uint64_t up_to = 0;
@@ -174,4 +175,4 @@ MarkedPhase PhaseTotals::view(const SourceNames& names) const {
   return view;
 }
 
-}  // namespace noised
+}  // namespace noised::marks

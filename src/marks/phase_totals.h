@@ -2,7 +2,7 @@
 // All phases of one name, summed: how long they took, what they lost, and what made the late ones late. Pure.
 #pragma once
 
-#include <noised/watch.h>
+#include "model/watch.h"
 
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace noised {
+namespace noised::marks {
 
 /// Time by source; the numbers are the daemon's. Few sources touch a phase.
 using SourceTimes = std::vector<std::pair<unsigned, std::uint64_t>>;
@@ -72,4 +72,4 @@ class PhaseTotals {
   std::vector<FinishedPhase> longest_;
 };
 
-}  // namespace noised
+}  // namespace noised::marks

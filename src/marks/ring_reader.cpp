@@ -9,7 +9,7 @@
 #include <array>
 #include <cstring>
 
-namespace noised {
+namespace noised::marks {
 namespace {
 
 constexpr std::uint64_t kCapacity = NOISED_MARK_CAPACITY;
@@ -96,4 +96,4 @@ bool RingReader::read(std::vector<Mark>& marks, std::uint64_t& lost) {
 
 const std::string& RingReader::name(unsigned phase) const { return names_[phase < names_.size() ? phase : 0]; }
 
-}  // namespace noised
+}  // namespace noised::marks

@@ -2,7 +2,7 @@
 // The ring of marks of one thread, read while the thread writes. What is in it may be anything. Pure: the caller reads.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace noised {
+namespace noised::marks {
 
 struct Mark {
   std::uint64_t time = 0;  ///< by the ring's clock
@@ -58,4 +58,4 @@ class RingReader {
   std::vector<unsigned char> slots_;
 };
 
-}  // namespace noised
+}  // namespace noised::marks

@@ -5,27 +5,26 @@
 #include <algorithm>
 #include <set>
 
-#include "advice/advice_view.h"
-#include "base/parse.h"
-#include "page/html_text.h"
+#include "base/cpus.h"
+#include "page/html.h"
 #include "page/page.h"
-#include "page/table_writer.h"
-#include "views/format.h"
+#include "views/advice.h"
+#include "views/text.h"
 
 namespace noised::page {
 namespace {
 
 constexpr std::size_t kSourcesShown = 4;
 
-std::string share_html(const Share& share) {
+std::string bounded_share_html(const analysis::Share& share) {
   return escape_html(views::format_share(share.value) + views::limits_text(share));
 }
 
-std::string of_noise_html(std::uint64_t ns, const Advice& advice) {
+std::string of_noise_html(std::uint64_t ns, const analysis::Advice& advice) {
   return escape_html(views::format_share(views::ratio(ns, advice.detour_ns)));
 }
 
-std::string gain_html(const Gain& gain) {
+std::string gain_html(const analysis::Gain& gain) {
   std::string html = (gain.at_most ? "at most " : "") + escape_html(views::format_share(gain.share.value));
   if (gain.share.low) html += "<br>" + escape_html(views::limits_text(gain.share));
   if (gain.detours_per_second > 0) html += fmt::format("<br>{:.3g} detours a second", gain.detours_per_second);
@@ -33,12 +32,12 @@ std::string gain_html(const Gain& gain) {
   return html;
 }
 
-std::string noise_html(const AdviceItem& item) {
+std::string noise_html(const analysis::AdviceItem& item) {
   std::string html = "<strong>" + escape_html(item.title) + "</strong>";
   if (!item.object.empty()) html += ": " + code_html(item.object);
   std::string parts;
   for (std::size_t i = 0; i < std::min(kSourcesShown, item.sources.size()); ++i) {
-    const AdviceSource& source = item.sources[i];
+    const analysis::AdviceSource& source = item.sources[i];
     parts += fmt::format("{}{} {} times {}", i == 0 ? "" : ", ", code_html(source.kind + ":" + source.name),
                          grouped(source.count), duration_html(source.self_ns));
   }
@@ -53,27 +52,27 @@ std::string noise_html(const AdviceItem& item) {
   return html + "<br><span class=\"remark\">" + parts + "</span>";
 }
 
-std::string remedy_html(const Remedy& remedy, std::string_view known) {
-  if (remedy.setting.empty() && remedy.state == RemedyState::advice) return escape_html(remedy.why);
+std::string remedy_html(const analysis::Remedy& remedy, std::string_view known) {
+  if (remedy.setting.empty() && remedy.state == analysis::RemedyState::advice) return escape_html(remedy.why);
   std::string what = remedy.setting.empty() ? escape_html(remedy.name) : code_html(views::place_text(remedy));
-  if (!remedy.setting.empty() && remedy.place == RemedyPlace::boot)
+  if (!remedy.setting.empty() && remedy.place == analysis::RemedyPlace::boot)
     what = code_html(remedy.setting) + " on the kernel's command line";
   return what + ": " + escape_html(views::state_text(remedy, known));
 }
 
-std::string remedies_html(const AdviceItem& item, std::string_view known) {
+std::string remedies_html(const analysis::AdviceItem& item, std::string_view known) {
   std::string html;
-  for (const Remedy& remedy : item.remedies) html += "<li>" + remedy_html(remedy, known) + "</li>";
+  for (const analysis::Remedy& remedy : item.remedies) html += "<li>" + remedy_html(remedy, known) + "</li>";
   return html.empty() ? "no remedy is known" : "<ul>" + html + "</ul>";
 }
 
-std::string items_table(const Advice& advice) {
+std::string items_table(const analysis::Advice& advice) {
   TableWriter table(
       "Noise by what can be done about it, the largest gain first",
       {"noise", ">measured", ">of the noise", ">gain, of the CPUs' time", "what to set, and whether it is"});
   std::uint64_t others_ns = 0;
   for (std::size_t i = 0; i < advice.items.size(); ++i) {
-    const AdviceItem& item = advice.items[i];
+    const analysis::AdviceItem& item = advice.items[i];
     if (i >= kMostAdvice) {
       others_ns += item.total_ns;
       continue;
@@ -96,11 +95,11 @@ std::string items_table(const Advice& advice) {
 }
 
 // Once for each, however many kinds of noise it helps against.
-std::string settings_table(const Advice& advice) {
+std::string settings_table(const analysis::Advice& advice) {
   TableWriter table("The settings", {"setting", "what it does", "what it does not, and what it costs"});
-  std::set<RemedyId> told;
+  std::set<analysis::RemedyId> told;
   for (std::size_t i = 0; i < std::min(advice.items.size(), kMostAdvice); ++i) {
-    for (const Remedy& remedy : advice.items[i].remedies) {
+    for (const analysis::Remedy& remedy : advice.items[i].remedies) {
       if (remedy.setting.empty() || !told.insert(remedy.id).second) continue;
       table.row({code_html(remedy.name), escape_html(remedy.why), escape_html(remedy.limits)});
     }
@@ -109,13 +108,13 @@ std::string settings_table(const Advice& advice) {
   return "<details><summary>What each setting does, and what it costs</summary>" + table.finish() + "</details>\n";
 }
 
-std::string plan_html(const AdvicePlan& plan) {
-  std::string html = share_html(plan.sure.share);
-  if (plan.at_most.share.value > plan.sure.share.value) html += ", at most " + share_html(plan.at_most.share);
+std::string plan_html(const analysis::AdvicePlan& plan) {
+  std::string html = bounded_share_html(plan.sure.share);
+  if (plan.at_most.share.value > plan.sure.share.value) html += ", at most " + bounded_share_html(plan.at_most.share);
   return html;
 }
 
-std::string together_html(const Advice& advice) {
+std::string together_html(const analysis::Advice& advice) {
   std::string html;
   if (advice.boot) {
     html += fmt::format("<p>The kernel's command line, as a whole: {}<br>gives back {} of the CPUs' time.</p>\n",
@@ -128,11 +127,11 @@ std::string together_html(const Advice& advice) {
 }  // namespace
 
 std::string advice_tables(const PageInput& input) {
-  const Advice& advice = input.advice;
+  const analysis::Advice& advice = input.advice;
   std::string html =
       fmt::format("<p class=\"remark\">{} {}: {} of {} were stolen, {} of the time. ",
                   advice.cpus.size() == 1 ? "CPU" : "CPUs", format_cpu_list(advice.cpus),
-                  duration_html(advice.detour_ns), duration_html(advice.observed_ns), share_html(advice.noise));
+                  duration_html(advice.detour_ns), duration_html(advice.observed_ns), bounded_share_html(advice.noise));
   html += advice.live ? "Settings are those of the time when this page was made; nothing was changed.</p>\n"
                       : "Settings are not known, but for the command line's: " + escape_html(advice.why) + ".</p>\n";
   if (advice.items.empty()) return html + "<p class=\"remark\">There is no noise.</p>\n";

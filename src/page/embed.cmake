@@ -40,7 +40,7 @@ string(REPLACE "@script_hash@" "${script_hash}" page "${page}")
 string(REPLACE "@style@" "${style}" page "${page}")
 string(REPLACE "@script@" "${script}" page "${page}")
 file(WRITE ${OUTPUT} "// Made by embed.cmake.
-#include \"page/templates.h\"
+#include \"page/html.h\"
 
 namespace noised::page {
 const char* const ${NAME} = R\"noised_page(${page})noised_page\";

@@ -10,9 +10,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "page/fill_template.h"
-#include "page/html_text.h"
-#include "page/templates.h"
+#include "page/html.h"
 
 namespace noised::page {
 namespace {

@@ -2,19 +2,18 @@
 // What was measured as one HTML page that needs nothing else: figures, tables, and the scripts that draw them.
 #pragma once
 
-#include <noised/report.h>
-#include <noised/views.h>
+#include "model/report.h"
+#include "model/views.h"
 
 #include <string>
 #include <vector>
 
-#include "advice/advise.h"
+#include "analysis/advice/advise.h"
+#include "page/charts.h"
 #include "page/collector.h"
-#include "page/density_chart.h"
-#include "page/merged.h"
 #include "recording/description.h"
 #include "views/phases.h"
-#include "views/project.h"
+#include "views/projection.h"
 
 namespace noised::page {
 
@@ -28,12 +27,12 @@ struct Phases {
 struct PageInput {
   const Report& report;
   const StatusView& status;
-  const Description& description;
+  const recording::Description& description;
   const Collector& collector;
   const Merged& merged;
   const DensityChart& density;
   const views::ProjectionView& projection;  ///< its report is not looked at
-  const Advice& advice;
+  const analysis::Advice& advice;
   const Phases& phases;
 };
 

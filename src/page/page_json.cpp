@@ -1,20 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the scripts draw. Rows are arrays where there may be many of them.
-#include <fmt/format.h>
+#include "page/page_json.h"
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
-#include "page/cost_json.h"
-#include "page/html_text.h"
+#include <fmt/format.h>
+
+#include "model/json_fields.h"
+#include "page/html.h"
 #include "page/page.h"
-#include "views/all_cpus.h"
-#include "views/json_fields.h"
+#include "views/projection.h"
+#include "views/sources.h"
 
 namespace noised::page {
 namespace {
 
-using views::Json;
+Json size_json(const analysis::JobSize& size) {
+  const analysis::Estimate& excess = size.excess;
+  if (!excess.value) return Json{{"nodes", size.nodes}, {"excess", Json()}, {"text", views::needs_text(excess)}};
+  return Json{{"nodes", size.nodes},
+              {"excess", Json::array({*excess.value, *excess.low, *excess.high})},
+              {"text", views::slowdown_text(*excess.value, *excess.low)},
+              {"range", views::slowdown_range(excess)}};
+}
+
+Json survival_json(const analysis::PhaseDurations& durations) {
+  Json points = Json::array();
+  for (const analysis::Survival& point : durations.survival()) {
+    if (point.longer_than_ns)
+      points.push_back(Json::array({point.p, *point.longer_than_ns, point.low_ns, point.high_ns}));
+  }
+  return points;
+}
+
+}  // namespace
+
+Json projection_json(const PageInput& input) {
+  const analysis::Projection& projection = input.projection.projection;
+  Json sizes = Json::array();
+  for (const analysis::JobSize& size : projection.sizes) sizes.push_back(size_json(size));
+  return Json{{"grain_ns", projection.grain_ns}, {"sizes", std::move(sizes)}};
+}
+
+Json phases_json(const PageInput& input) {
+  Json cpus = Json::array();
+  for (std::size_t i = 0; i < std::min(input.phases.cpus.size(), kMostPhaseCpus); ++i) {
+    const analysis::PhaseDurations& durations = input.phases.cpus[i].analysis->durations();
+    cpus.push_back(Json{{"cpu", input.phases.cpus[i].cpu},
+                        {"work_ns", durations.calibrated_ns().value_or(0)},
+                        {"points", survival_json(durations)}});
+  }
+  return cpus;
+}
+
+namespace {
 
 /// Buckets of a histogram, so many in an octave, as [low, high, count]: the narrower ones in each are added up. One
 /// ends at `cut_ns`, which is the upper bound of a narrow one: what is above it is in other rows than what is not.
@@ -171,7 +212,7 @@ std::string to_json(const PageInput& input) {
   for (const LongDetour& detour : input.collector.longest().sorted())
     longest.push_back(detour_json(detour, input.merged, first_ns));
   const bool single = input.report.cpus.size() == 1;  // all CPUs are the same as this one
-  return escape_script(views::dump(
+  return escape_script(dump(
       Json{{"cpu_count", input.report.cpus.size()},
            {"span_ns", input.collector.last_ns() - first_ns},
            {"categories", category_names()},

@@ -2,20 +2,19 @@
 // Rows of "About this measurement" that every page has.
 #pragma once
 
-#include <noised/report.h>
-#include <noised/views.h>
-
 #include <string>
 #include <vector>
 
-#include "page/table_writer.h"
+#include "model/report.h"
+#include "model/views.h"
+#include "page/html.h"
 #include "recording/description.h"
 
 namespace noised::page {
 
 /// The machine, the daemon, when it began and how long it lasted. The table has two columns.
 void add_machine_rows(TableWriter& table, const Report& report, const StatusView& status,
-                      const Description& description);
+                      const recording::Description& description);
 /// What was lost.
 void add_lost_row(TableWriter& table, const ReportLost& lost);
 /// What could not be seen.

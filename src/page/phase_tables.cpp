@@ -4,22 +4,21 @@
 
 #include <algorithm>
 
-#include "page/html_text.h"
+#include "page/html.h"
 #include "page/page.h"
-#include "page/table_writer.h"
-#include "views/format.h"
+#include "views/text.h"
 
 namespace noised::page {
 namespace {
 
-std::string range_html(const std::optional<CostEstimate>& estimate) {
+std::string range_html(const std::optional<analysis::CostEstimate>& estimate) {
   if (!estimate) return "-";
   return fmt::format("{} ({} to {})", signed_duration_html(estimate->ns), signed_duration_html(estimate->low_ns),
                      signed_duration_html(estimate->high_ns));
 }
 
 std::string head_html(const views::CpuPhases& cpu, const views::PhaseSetting& setting) {
-  const PhaseDurations& durations = cpu.analysis->durations();
+  const analysis::PhaseDurations& durations = cpu.analysis->durations();
   const Moments& moments = durations.moments();
   std::string html =
       fmt::format("<h3>CPU {}: {} phases of {} iterations of the loop{}</h3>\n", cpu.cpu, grouped(moments.count()),
@@ -33,18 +32,18 @@ std::string head_html(const views::CpuPhases& cpu, const views::PhaseSetting& se
                     duration_html(moments.min_ns()), duration_html(moments.max_ns()));
 }
 
-std::string exceeding_table(const PhaseDurations& durations) {
+std::string exceeding_table(const analysis::PhaseDurations& durations) {
   TableWriter table("p, that a phase is longer than the work", {"by", ">above", ">phases", ">p", ">95% interval"});
-  for (const Exceeding& each : durations.exceeding()) {
+  for (const analysis::Exceeding& each : durations.exceeding()) {
     table.row({fmt::format("{:.0f}%", 100 * each.share), duration_html(each.above_ns), grouped(each.phases),
                fmt::format("{:.3g}", each.p), fmt::format("{:.3g} to {:.3g}", each.low, each.high)});
   }
   return table.finish();
 }
 
-std::string survival_table(const PhaseDurations& durations) {
+std::string survival_table(const analysis::PhaseDurations& durations) {
   TableWriter table("With this probability a phase is longer", {">p", ">than", ">95% interval"});
-  for (const Survival& point : durations.survival()) {
+  for (const analysis::Survival& point : durations.survival()) {
     const std::string p = fmt::format("{:.0e}", point.p);
     if (point.longer_than_ns) {
       table.row({p, duration_html(*point.longer_than_ns),
@@ -74,7 +73,7 @@ std::string indirect_table(const views::CpuPhases& cpu) {
                known ? range_html(each.cost.indirect) : escape_html(why), known ? range_html(each.cost.inside) : "",
                known ? range_html(each.cost.after) : ""});
   }
-  const PhaseEpisodes& episodes = cpu.analysis->episodes();
+  const analysis::PhaseEpisodes& episodes = cpu.analysis->episodes();
   return table.finish(fmt::format(
       "Direct: self time. Indirect: phases with it{} against {} quiet ones, less the direct cost, and less what came "
       "with it.",
@@ -98,7 +97,7 @@ std::string direct_table(const views::CpuPhases& cpu) {
 }
 
 std::string cpu_html(const views::CpuPhases& cpu, const views::PhaseSetting& setting) {
-  const PhaseDurations& durations = cpu.analysis->durations();
+  const analysis::PhaseDurations& durations = cpu.analysis->durations();
   if (durations.moments().count() == 0) return head_html(cpu, setting);
   return head_html(cpu, setting) + exceeding_table(durations) + indirect_table(cpu) +
          fmt::format("<details><summary>Tables of durations and of direct cost, CPU {}</summary>", cpu.cpu) +

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/parse.h"
-#include "page/html_text.h"
+#include "base/cpus.h"
+#include "page/html.h"
 #include "page/page.h"
-#include "page/table_writer.h"
-#include "views/estimate_text.h"
-#include "views/format.h"
+#include "views/projection.h"
+#include "views/text.h"
 
 namespace noised::page {
 namespace {
@@ -20,23 +19,25 @@ using views::needs_text;
 
 std::string remark(const std::string& html) { return "<p class=\"remark\">" + html + "</p>\n"; }
 
-std::string label(const RemovableSource& source) { return fmt::format("{}:{}", to_string(source.kind), source.name); }
+std::string label(const analysis::RemovableSource& source) {
+  return fmt::format("{}:{}", to_string(source.kind), source.name);
+}
 
-std::string delayed_html(const Projection& projection) {
+std::string delayed_html(const analysis::Projection& projection) {
   const std::string what = "p, that a phase of a node is delayed at all: ";
   if (projection.delayed_at_most)
     return remark(escape_html(what + "none was; below " + format_share(*projection.delayed_at_most) + " (95%)"));
-  const Estimate& p = projection.delayed;
+  const analysis::Estimate& p = projection.delayed;
   return remark(escape_html(
       what + (p.value ? fmt::format("{} ({})", format_share(*p.value), views::share_range(p)) : needs_text(p))));
 }
 
-std::string sizes_table(const Projection& projection) {
+std::string sizes_table(const analysis::Projection& projection) {
   TableWriter table("The job by its size; slowdown: mean duration of its phases over the grain, E(max of n) / G",
                     {">nodes", ">phases delayed", ">95% interval", ">slowdown", ">95% interval"});
-  for (const JobSize& size : projection.sizes) {
-    const Estimate& delayed = size.delayed;
-    const Estimate& excess = size.excess;
+  for (const analysis::JobSize& size : projection.sizes) {
+    const analysis::Estimate& delayed = size.delayed;
+    const analysis::Estimate& excess = size.excess;
     table.row({grouped(size.nodes), delayed.value ? escape_html(format_share(*delayed.value)) : "-",
                delayed.value ? escape_html(views::share_range(delayed)) : "",
                excess.value ? views::slowdown_text(*excess.value, *excess.low) : needs_text(excess),
@@ -47,12 +48,12 @@ std::string sizes_table(const Projection& projection) {
 
 std::string ns_html(double ns) { return duration_html(static_cast<std::uint64_t>(std::llround(ns))); }
 
-std::string exceeded_table(const Projection& projection) {
+std::string exceeded_table(const analysis::Projection& projection) {
   TableWriter table("Delays of a node's phases",
                     {">one phase in", ">is delayed by more than", ">95% interval", ">of the grain"});
-  for (const ExceededDelay& row : projection.exceeded) {
+  for (const analysis::ExceededDelay& row : projection.exceeded) {
     const std::string phases = fmt::format("{:.0f}", 1 / row.probability);
-    const Estimate& delay = row.delay_ns;
+    const analysis::Estimate& delay = row.delay_ns;
     if (!delay.value) {
       table.row({phases, needs_text(delay), "", ""});
       continue;
@@ -63,8 +64,8 @@ std::string exceeded_table(const Projection& projection) {
   return table.finish();
 }
 
-std::vector<std::string> gain_row(const SourceGain& gain, const JobSize& size, std::size_t place) {
-  const Estimate& excess = gain.excess[place];
+std::vector<std::string> gain_row(const analysis::SourceGain& gain, const analysis::JobSize& size, std::size_t place) {
+  const analysis::Estimate& excess = gain.excess[place];
   const std::string source = code_html(label(gain.source));
   const std::string total = duration_html(gain.source.total_ns);
   const std::string longest = duration_html(gain.source.longest_ns);
@@ -79,38 +80,38 @@ std::vector<std::string> gain_row(const SourceGain& gain, const JobSize& size, s
 
 std::string others_html(const views::ProjectionView& view) {
   std::string html;
-  if (const std::vector<RemovableSource> rest = views::not_projected(view); !rest.empty()) {
+  if (const std::vector<analysis::RemovableSource> rest = views::not_projected(view); !rest.empty()) {
     std::uint64_t total_ns = 0;
     std::uint64_t longest_ns = 0;
-    for (const RemovableSource& source : rest) {
+    for (const analysis::RemovableSource& source : rest) {
       total_ns += source.total_ns;
       longest_ns = std::max(longest_ns, source.longest_ns);
     }
     html += remark(fmt::format("{} more sources took {} together, none longer than {} at once.", rest.size(),
                                duration_html(total_ns), duration_html(longest_ns)));
   }
-  for (const RemovableSource& source : view.untimed)
+  for (const analysis::RemovableSource& source : view.untimed)
     html += remark(fmt::format("{} ({} times) is counted, not timed: what removing it gives back is not known.",
                                code_html(label(source)), grouped(source.count)));
   return html;
 }
 
 std::string gains_table(const views::ProjectionView& view) {
-  const Projection& projection = view.projection;
+  const analysis::Projection& projection = view.projection;
   if (!projection.ranked_by) return remark("Too little was observed to tell whose the delays are.");
   if (projection.gains.empty()) return remark("Whose the delays are, <code>noisectl project</code> tells.");
-  const JobSize& size = projection.sizes[*projection.ranked_by];
+  const analysis::JobSize& size = projection.sizes[*projection.ranked_by];
   TableWriter table(
       fmt::format("What removing it gives back at {} nodes, in percent of the grain", grouped(size.nodes)),
       {"source", ">gives back", ">95% interval", ">of the delay", ">stolen now", ">longest"});
-  for (const SourceGain& gain : projection.gains) table.row(gain_row(gain, size, *projection.ranked_by));
+  for (const analysis::SourceGain& gain : projection.gains) table.row(gain_row(gain, size, *projection.ranked_by));
   return table.finish(
              "With a source goes what runs only for it or inside it. Gains of sources that share detours overlap: they "
              "do not add up.") +
          others_html(view);
 }
 
-std::string node_html(const Projection& projection) {
+std::string node_html(const analysis::Projection& projection) {
   std::string html = fmt::format("{} {}, {} observed", projection.cpus.size() == 1 ? "CPU" : "CPUs",
                                  format_cpu_list(projection.cpus), views::long_time_text(projection.observed_ns));
   if (!projection.left_out.empty())
@@ -121,7 +122,7 @@ std::string node_html(const Projection& projection) {
 }  // namespace
 
 std::string projection_head(const PageInput& input) {
-  const Projection& projection = input.projection.projection;
+  const analysis::Projection& projection = input.projection.projection;
   const std::string grain = duration_html(projection.grain_ns);
   if (projection.cpus.empty()) {
     return remark(
@@ -137,7 +138,7 @@ std::string projection_head(const PageInput& input) {
 }
 
 std::string projection_tables(const PageInput& input) {
-  const Projection& projection = input.projection.projection;
+  const analysis::Projection& projection = input.projection.projection;
   if (projection.cpus.empty()) return "";
   return sizes_table(projection) + delayed_html(projection) + gains_table(input.projection) +
          "<details><summary>Table of delays</summary>" + exceeded_table(projection) + "</details>\n";

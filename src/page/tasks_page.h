@@ -2,15 +2,14 @@
 // What was taken from watched tasks as one HTML page that needs nothing else, not even scripts.
 #pragma once
 
-#include <noised/report.h>
-#include <noised/views.h>
-#include <noised/watch.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "model/report.h"
+#include "model/views.h"
+#include "model/watch.h"
 #include "recording/description.h"
 
 namespace noised::page {
@@ -20,7 +19,7 @@ struct TasksPageInput {
   const WatchReport& watched;
   const Report& report;  ///< of its machine and its time; the rest is not looked at
   const StatusView& status;
-  const Description& description;
+  const recording::Description& description;
   const std::vector<DetourView>& longest;  ///< losses, the longest first
   std::uint64_t first_ns = 0;              ///< CLOCK_MONOTONIC, from which times are told
 };

@@ -12,6 +12,7 @@
 #include "marks/phase_join.h"
 
 using namespace noised;
+using namespace noised::marks;
 
 namespace {
 

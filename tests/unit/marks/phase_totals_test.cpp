@@ -8,6 +8,7 @@
 #include "marks/phase_totals.h"
 
 using namespace noised;
+using namespace noised::marks;
 
 namespace {
 

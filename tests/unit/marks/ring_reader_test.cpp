@@ -17,11 +17,12 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "base_temporary_directory.h"
 #include "marks/mark_directory.h"
 #include "marks/ring_reader.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
+using namespace noised::marks;
 
 namespace {
 

@@ -3,12 +3,13 @@
 // of.
 #include <catch2/catch_test_macros.hpp>
 
-#include "analysis_phase_scene.h"
-#include "page/html_text.h"
+#include "page/html.h"
 #include "page/page.h"
-#include "page_scene.h"
+#include "unit/analysis/phase_scene.h"
+#include "unit/page/scene.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using namespace noised::page;
 using namespace noised::test;
 

@@ -6,12 +6,14 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "page/charts.h"
 #include "page/collector.h"
 #include "page/page.h"
-#include "page/tails.h"
-#include "page_scene.h"
+#include "unit/page/scene.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::recording;
 using namespace noised::page;
 using namespace noised::test;
 
@@ -27,7 +29,7 @@ std::uint64_t sum_of(const TimeBins& bins, std::size_t lane, std::size_t column)
 class SelfTimes : public PlayerVisitor {
  public:
   explicit SelfTimes(const Playback& playback) : playback_(playback) {}
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+  void detour(std::size_t cpu, const DetourLedger& ledger, std::string_view details) override {
     for (const LedgerEntry& entry : ledger.entries) {
       const Source& source = playback_.sources().at(entry.source);
       of[std::string(to_string(source.kind)) + ":" + source.name].push_back(entry.self_ns);

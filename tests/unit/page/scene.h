@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "noisectl/page_maker.h"
-#include "recording_scene.h"
+#include "noisectl/commands/page_maker.h"
+#include "unit/recording/scene.h"
 
 namespace noised::test {
 
@@ -19,7 +19,8 @@ inline std::string record(RecordedRun& run, const TemporaryDirectory& directory,
 }
 
 inline std::unique_ptr<client::PageParts> page_parts(const std::string& path) {
-  client::Options options;
+  client::MeasureOptions options;
+  options.needs_loop = false;
   options.replay = path;
   const auto measured = client::Measured::get(options);
   REQUIRE(measured);

@@ -5,15 +5,16 @@
 
 #include <string>
 
-#include "base_temporary_directory.h"
-#include "noisectl/tasks_page_maker.h"
-#include "page/html_text.h"
+#include "noisectl/commands/tasks_page_maker.h"
+#include "page/html.h"
 #include "page/tasks_page.h"
+#include "unit/account/watched_scene.h"
+#include "unit/base/temporary_directory.h"
+#include "unit/views/watch_example.h"
 #include "views/watch.h"
-#include "views_watch_example.h"
-#include "watched_scene.h"
 
 using namespace noised;
+using namespace noised::recording;
 using namespace noised::page;
 using noised::test::TemporaryDirectory;
 
@@ -112,7 +113,8 @@ TEST_CASE("the page of a recording of tasks has their report, and the longest lo
   test::WatchedRun run;
   run.begin_account(0, [](std::uint32_t) { return true; });
   test::record_watched(run, directory.path("recording"), 10);
-  client::Options options;
+  client::MeasureOptions options;
+  options.needs_loop = false;
   options.replay = directory.path("recording");
   const auto measured = client::Measured::get(options);
   REQUIRE(measured);
