@@ -8,15 +8,15 @@
 #include <algorithm>
 #include <array>
 
-#include "base/quote.h"
-#include "export/new_directory.h"
-#include "views/json_fields.h"
+#include "base/text.h"
+#include "export/new_file.h"
+#include "model/json_fields.h"
 #include "views/views.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
 
-enum Table : std::size_t { kIntervals, kDetours, kEntries, kNotObserved, kRuns, kTables };
+enum Table : std::size_t { kIntervalsTable, kDetoursTable, kEntriesTable, kNotObservedTable, kRunsTable, kTables };
 
 struct TableHead {
   const char* file;
@@ -35,38 +35,40 @@ constexpr std::array<TableHead, kTables> kHeads{
 constexpr const char* kSourceColumns = "cpu,category,source,count,total_ns,min_ns,mean_ns,max_ns,stddev_ns\n";
 
 /// Writes the tables while it is played.
-class CsvTables : public PlayerVisitor {
+class CsvTables : public recording::PlayerVisitor {
  public:
-  CsvTables(const Playback& playback, std::vector<NewFile> files) : playback_(playback), files_(std::move(files)) {
+  CsvTables(const recording::Playback& playback, std::vector<NewFile> files)
+      : playback_(playback), files_(std::move(files)) {
     for (std::size_t table = 0; table < files_.size(); ++table) files_[table].write(kHeads[table].columns);
   }
 
   void interval(std::size_t cpu, const Interval& interval) override {
     const Source& source = playback_.sources().at(interval.source);
-    files_[kIntervals].write(
+    files_[kIntervalsTable].write(
         fmt::format("{},{},{},{},{},{},{}\n", playback_.cpu_number(cpu), interval.start_ns,
                     interval.end_ns - interval.start_ns, to_string(source.category), csv_field(source_text(source)),
                     interval.kind == Kind::task ? std::to_string(interval.id) : "", flags_text(interval)));
   }
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) override {
     write_detour(cpu, ledger, ",,,");
     write_entries(cpu, ledger, details, "");
   }
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+  void loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+            std::string_view details) override {
     write_detour(cpu, ledger,
                  fmt::format("{},{},{},{}", loss.pid, task_field(loss.name), to_string(loss.kind), loss.waited_ns));
     write_entries(cpu, ledger, details, std::to_string(loss.pid));
   }
-  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override {
+  void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) override {
     if (!has_runs()) return;
-    files_[kRuns].write(fmt::format(
+    files_[kRunsTable].write(fmt::format(
         "{},{},{},{},{},{},{},{},{:d},{:d},{:d},{},{},{},{},{},{}\n", playback_.cpu_number(cpu), run.start_ns,
         run.end_ns - run.start_ns, run.pid, run.tgid, task_field(run.name), facts.waited_ns,
         facts.waited_ns == 0 ? "" : to_string(facts.wait), run.preempted, run.ended, facts.migrated, facts.voluntary,
         facts.involuntary, facts.minor_faults, facts.major_faults, facts.unseen_runs, facts.unseen_wait_ns));
   }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
-    files_[kNotObserved].write(fmt::format("{},{},{}\n", playback_.cpu_number(cpu), start_ns, end_ns));
+    files_[kNotObservedTable].write(fmt::format("{},{},{}\n", playback_.cpu_number(cpu), start_ns, end_ns));
   }
 
   [[nodiscard]] bool good() const {
@@ -80,34 +82,35 @@ class CsvTables : public PlayerVisitor {
   }
 
  private:
-  [[nodiscard]] bool has_runs() const { return files_.size() > kRuns; }
+  [[nodiscard]] bool has_runs() const { return files_.size() > kRunsTable; }
   [[nodiscard]] std::string task_field(SourceId name) const {
     return csv_field(source_text(playback_.sources().at(name)));
   }
-  void write_detour(std::size_t cpu, const Ledger& ledger, std::string_view victim) {
-    files_[kDetours].write(fmt::format(
-        "{},{},{},{:d},{},{},{},{},{},{}\n", playback_.cpu_number(cpu), ledger.detour.start_ns,
-        ledger.detour.end_ns - ledger.detour.start_ns, ledger.detour.in_doubt, ledger.explained_ns, ledger.overhead_ns,
-        ledger.hypervisor_ns, ledger.outside_ns - ledger.hypervisor_ns, ledger.unexplained_ns, victim));
+  void write_detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view victim) {
+    files_[kDetoursTable].write(fmt::format("{},{},{},{:d},{},{},{},{},{},{}\n", playback_.cpu_number(cpu),
+                                            ledger.detour.start_ns, ledger.detour.end_ns - ledger.detour.start_ns,
+                                            ledger.detour.in_doubt, ledger.explained_ns, ledger.overhead_ns,
+                                            ledger.hypervisor_ns, ledger.hardware_ns, ledger.unexplained_ns, victim));
   }
-  void write_entries(std::size_t cpu, const Ledger& ledger, std::string_view details, std::string_view pid) {
-    std::vector<views::Json> known;
+  void write_entries(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details,
+                     std::string_view pid) {
+    std::vector<Json> known;
     each_detail(details, [&](std::size_t entry, std::string_view key, std::string_view value) {
-      if (entry >= known.size()) known.resize(entry + 1, views::Json::object());
+      if (entry >= known.size()) known.resize(entry + 1, Json::object());
       known[entry][std::string(key)] = as_utf8(value);
     });
     for (std::size_t at = 0; at < ledger.entries.size(); ++at) {
-      const LedgerEntry& entry = ledger.entries[at];
+      const account::LedgerEntry& entry = ledger.entries[at];
       const Source& source = playback_.sources().at(entry.source);
       const bool more = at < known.size() && !known[at].empty();
-      files_[kEntries].write(fmt::format("{},{},{},{},{},{},{},{},{}\n", playback_.cpu_number(cpu),
-                                         ledger.detour.start_ns, entry.start_ns, entry.self_ns, entry.depth,
-                                         to_string(source.category), csv_field(source_text(source)),
-                                         more ? csv_field(views::dump(known[at])) : "", pid));
+      files_[kEntriesTable].write(fmt::format("{},{},{},{},{},{},{},{},{}\n", playback_.cpu_number(cpu),
+                                              ledger.detour.start_ns, entry.start_ns, entry.self_ns, entry.depth,
+                                              to_string(source.category), csv_field(source_text(source)),
+                                              more ? csv_field(dump(known[at])) : "", pid));
     }
   }
 
-  const Playback& playback_;
+  const recording::Playback& playback_;
   std::vector<NewFile> files_;
 };
 
@@ -129,16 +132,16 @@ std::string sources_text(const Report& report) {
   return text;
 }
 
-std::string machine_text(const Report& report, const Description& description) {
-  return views::dump(views::Json{{"host", report.host},
-                                 {"kernel", report.kernel},
-                                 {"processor", description.processor},
-                                 {"boot_parameters", description.boot_parameters},
-                                 {"clock", "CLOCK_MONOTONIC"}}) +
+std::string machine_text(const Report& report, const recording::Description& description) {
+  return dump(Json{{"host", report.host},
+                   {"kernel", report.kernel},
+                   {"processor", description.processor},
+                   {"boot_parameters", description.boot_parameters},
+                   {"clock", "CLOCK_MONOTONIC"}}) +
          "\n";
 }
 
-Status write_summary(NewDirectory& directory, const Report& report, const Description& description) {
+Status write_summary(NewDirectory& directory, const Report& report, const recording::Description& description) {
   if (Status written = write_file(directory, "sources.csv", sources_text(report)); !written) return written;
   if (Status written = write_file(directory, "report.json", views::to_json(report) + "\n"); !written) return written;
   return write_file(directory, "machine.json", machine_text(report, description));
@@ -159,8 +162,8 @@ Status export_csv(const Play& play, const std::string& out, const Progress& prog
   auto directory = NewDirectory::create(out);
   if (!directory) return directory.error();
   std::vector<NewFile> files;
-  const Playback& playback = player.value().playback();
-  for (std::size_t table = 0; table < (playback.watches_tasks() ? kTables : kRuns); ++table) {
+  const recording::Playback& playback = player.value().playback();
+  for (std::size_t table = 0; table < (playback.watches_tasks() ? kTables : kRunsTable); ++table) {
     auto file = directory.value()->file(kHeads[table].file);
     if (!file) return file.error();
     files.push_back(std::move(file).value());
@@ -176,4 +179,4 @@ Status export_csv(const Play& play, const std::string& out, const Progress& prog
   return exported_whole(player.value());
 }
 
-}  // namespace noised
+}  // namespace noised::exports

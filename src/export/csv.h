@@ -2,14 +2,14 @@
 // For spreadsheets and scripts.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <string>
 #include <string_view>
 
 #include "export/export.h"
 
-namespace noised {
+namespace noised::exports {
 
 /// The text as one field of a line (RFC 4180): in quotes where it has to be.
 std::string csv_field(std::string_view text);
@@ -19,4 +19,4 @@ std::string csv_field(std::string_view text);
 /// after it has exported what came before the damage where the recording is damaged.
 Status export_csv(const Play& play, const std::string& out, const Progress& progress);
 
-}  // namespace noised
+}  // namespace noised::exports

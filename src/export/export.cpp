@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/export.h"
 
+#include <array>
+#include <map>
+
 #include <fmt/format.h>
 #include <noised/abi.h>
 
-#include <array>
-
-#include "base/quote.h"
-#include "pipeline/detour_feed.h"
+#include "account/detour_feed.h"
+#include "base/text.h"
 #include "recording/bytes.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
 
-void each_of_entry(const EntryDetails& details, const TakeDetail& take) {
+void each_of_entry(const recording::EntryDetails& details, const TakeDetail& take) {
   std::string_view text = details.text;
   while (text.size() >= 2) {
     const auto key = static_cast<unsigned char>(text[0]);
     const std::size_t length = static_cast<unsigned char>(text[1]);
     // It may be of a newer version, whose keys have other names.
-    if (key > static_cast<unsigned char>(DetailKey::ip) || text.size() < 2 + length) return;
-    take(details.entry, to_string(static_cast<DetailKey>(key)), text.substr(2, length));
+    if (key > static_cast<unsigned char>(account::DetailKey::ip) || text.size() < 2 + length) return;
+    take(details.entry, to_string(static_cast<account::DetailKey>(key)), text.substr(2, length));
     text.remove_prefix(2 + length);
   }
   if (details.cut) take(details.entry, "cut", "true");
@@ -42,7 +43,8 @@ constexpr std::array<FlagName, 8> kFlagNames{{{NOISED_FLAG_SPLIT, Kind::none, "s
 
 }  // namespace
 
-Status play_all(Player& player, PlayerVisitor& visitor, const Progress& progress, const std::function<bool()>& go_on) {
+Status play_all(recording::Player& player, recording::PlayerVisitor& visitor, const Progress& progress,
+                const std::function<bool()>& go_on) {
   while (go_on() && player.step(&visitor)) {
     if (!progress(player.progress())) return interrupted();
   }
@@ -51,7 +53,7 @@ Status play_all(Player& player, PlayerVisitor& visitor, const Progress& progress
 
 Error interrupted() { return failure("interrupted", "nothing was kept"); }
 
-Status exported_whole(const Player& player) {
+Status exported_whole(const recording::Player& player) {
   if (player.damage().empty()) return success();
   return failure(player.damage(), "everything before that was exported");
 }
@@ -70,9 +72,23 @@ std::string flags_text(const Interval& interval) {
 }
 
 void each_detail(std::string_view details, const TakeDetail& take) {
-  ByteReader reader(details);
-  EntryDetails next;
-  while (next_details(reader, next)) each_of_entry(next, take);
+  recording::ByteReader reader(details);
+  recording::EntryDetails next;
+  while (recording::next_details(reader, next)) each_of_entry(next, take);
 }
 
-}  // namespace noised
+LossesByCpu losses_by_cpu(const recording::Playback& playback, const ReportLost& lost) {
+  LossesByCpu losses;
+  losses.on.resize(playback.description().base.cpus.size(), 0);
+  if (lost.by.empty()) return losses;
+  std::map<unsigned, std::size_t> places;
+  for (std::size_t i = 0; i < losses.on.size(); ++i) places.emplace(playback.cpu_number(i), i);
+  for (const ReportLoss& loss : lost.by) {
+    if (loss.reason.starts_with("loop_")) continue;
+    const auto place = loss.cpu ? places.find(*loss.cpu) : places.end();
+    (place == places.end() ? losses.anywhere : losses.on[place->second]) += loss.count;
+  }
+  return losses;
+}
+
+}  // namespace noised::exports

@@ -3,7 +3,6 @@
 #include "export/new_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,11 +10,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/open_files.h"
-#include "base/quote.h"
-#include "base/write_all.h"
+#include <fmt/format.h>
 
-namespace noised {
+#include "base/files.h"
+#include "base/text.h"
+
+namespace noised::exports {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10U;
@@ -36,7 +36,9 @@ Status can_create(const std::string& path) {
   return failure(fmt::format("cannot create {}: {}", path, errno_text(errno)));
 }
 
-Status NewFile::can_create(const std::string& path) { return is_special(path) ? success() : noised::can_create(path); }
+Status NewFile::can_create(const std::string& path) {
+  return is_special(path) ? success() : noised::exports::can_create(path);
+}
 
 Result<NewFile> NewFile::create(const std::string& path) {
   const bool special = is_special(path);
@@ -83,4 +85,22 @@ Status NewFile::finish() {
   return status_;
 }
 
-}  // namespace noised
+Result<std::unique_ptr<NewDirectory>> NewDirectory::create(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) return std::unique_ptr<NewDirectory>(new NewDirectory(path));
+  if (errno == EEXIST) return usage_error(path + " exists", "give another name, or remove it");
+  return failure(fmt::format("cannot create {}: {}", path, errno_text(errno)));
+}
+
+NewDirectory::~NewDirectory() {
+  if (kept_) return;
+  for (const std::string& file : files_) (void)::unlink(file.c_str());
+  (void)::rmdir(path_.c_str());
+}
+
+Result<NewFile> NewDirectory::file(const std::string& name) {
+  auto file = NewFile::create(files_.emplace_back(path_ + "/" + name));
+  if (file) file.value().keep();
+  return file;
+}
+
+}  // namespace noised::exports

@@ -2,14 +2,15 @@
 // What an export writes: never over something that is there already, and never half of it.
 #pragma once
 
-#include <noised/result.h>
-
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/descriptor.h"
+#include "base/files.h"
+#include "base/result.h"
 
-namespace noised {
+namespace noised::exports {
 
 /// A pipe or a device: nothing is created there, and nothing is lost.
 bool is_special(const std::string& path);
@@ -48,4 +49,28 @@ class NewFile {
   Status status_ = success();
 };
 
-}  // namespace noised
+// What an export of several files writes: all of them, or not even the directory.
+
+/// A directory that was not there before: gone again with its files unless it is kept.
+class NewDirectory {
+ public:
+  /// A usage error if there is something of this name; an error of the system otherwise.
+  static Result<std::unique_ptr<NewDirectory>> create(const std::string& path);
+  NewDirectory(const NewDirectory&) = delete;
+  NewDirectory& operator=(const NewDirectory&) = delete;
+  ~NewDirectory();
+
+  /// A new file in it, which stays or goes with the directory.
+  Result<NewFile> file(const std::string& name);
+  /// It stays: all of its files are finished.
+  void keep() { kept_ = true; }
+
+ private:
+  explicit NewDirectory(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+  std::vector<std::string> files_;
+  bool kept_ = false;
+};
+
+}  // namespace noised::exports

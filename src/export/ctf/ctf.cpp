@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/ctf.h"
+#include "export/ctf/ctf.h"
 
-#include "base/open_files.h"
-#include "export/ctf_loops.h"
-#include "export/ctf_metadata.h"
-#include "export/ctf_tasks.h"
-#include "export/new_directory.h"
+#include "base/files.h"
+#include "export/ctf/ctf_loops.h"
+#include "export/ctf/ctf_metadata.h"
+#include "export/ctf/ctf_tasks.h"
+#include "export/new_file.h"
 
-namespace noised {
+namespace noised::exports {
 
 Status export_ctf(const Play& play, const std::string& out, const Progress& progress) {
   allow_open_files();
   auto played = play();
   if (!played) return played.error();
-  Player& player = played.value();
+  recording::Player& player = played.value();
   auto directory = NewDirectory::create(out);
   if (!directory) return directory.error();
   auto metadata = directory.value()->file("metadata");
@@ -27,4 +27,4 @@ Status export_ctf(const Play& play, const std::string& out, const Progress& prog
   return exported_whole(player);
 }
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -2,7 +2,7 @@
 // Intervals are told in order of their end, streams are in order of time. When a detour is told, every interval before
 // it was: so what happened before the detour can be written. What is held is what the player itself holds too, and the
 // detour before.
-#include "export/ctf_loops.h"
+#include "export/ctf/ctf_loops.h"
 
 #include <fmt/format.h>
 
@@ -11,13 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "export/ctf_fields.h"
-#include "export/ctf_metadata.h"
-#include "export/ctf_order.h"
-#include "export/ctf_stream.h"
-#include "export/losses.h"
+#include "export/ctf/ctf_metadata.h"
+#include "export/ctf/ctf_order.h"
+#include "export/ctf/ctf_stream.h"
+#include "export/export.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
 
 CtfSpan span_of(CtfSpan::What what, std::uint64_t start_ns, std::uint64_t end_ns) {
@@ -29,9 +28,9 @@ CtfSpan span_of(CtfSpan::What what, std::uint64_t start_ns, std::uint64_t end_ns
 }
 
 /// A CPU: its spans until they can be written, and its stream.
-class Lane {
+class LoopLane {
  public:
-  Lane(NewFile file, unsigned cpu)
+  LoopLane(NewFile file, unsigned cpu)
       : stream(std::move(file), cpu), order_([this](const CtfSpan& span, bool end) { write(span, end); }) {}
 
   void interval(const Interval& interval) {
@@ -39,7 +38,7 @@ class Lane {
     span.interval = interval;
     order_.add(std::move(span));
   }
-  void detour(const Ledger& ledger) {
+  void detour(const account::DetourLedger& ledger) {
     release(ledger.detour.start_ns);
     CtfSpan span = span_of(CtfSpan::What::detour, ledger.detour.start_ns, ledger.detour.end_ns);
     put(span.payload, ledger);
@@ -100,14 +99,15 @@ class Lane {
   bool is_pending_ = false;
   std::string fields_;
 };
-using Lanes = std::vector<std::unique_ptr<Lane>>;
+using LoopLanes = std::vector<std::unique_ptr<LoopLane>>;
 
-class Filler : public PlayerVisitor {
+class CtfFiller : public recording::PlayerVisitor {
  public:
-  Filler(const Playback& playback, Lanes& lanes) : playback_(playback), lanes_(lanes), begun_(lanes.size(), false) {}
+  CtfFiller(const recording::Playback& playback, LoopLanes& lanes)
+      : playback_(playback), lanes_(lanes), begun_(lanes.size(), false) {}
 
   void interval(std::size_t cpu, const Interval& interval) override { lanes_[cpu]->interval(interval); }
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) override {
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view /*details*/) override {
     lanes_[cpu]->detour(ledger);
   }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
@@ -119,38 +119,38 @@ class Filler : public PlayerVisitor {
   }
 
  private:
-  const Playback& playback_;
-  Lanes& lanes_;
+  const recording::Playback& playback_;
+  LoopLanes& lanes_;
   std::vector<bool> begun_;
 };
 
 // As of the last checkpoint that was played. What is lost on no known CPU is told by the metadata alone.
-void count_losses(const Playback& playback, Lanes& lanes) {
+void count_losses(const recording::Playback& playback, LoopLanes& lanes) {
   const LossesByCpu losses = losses_by_cpu(playback, playback.counts().status.lost);
   for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i]->stream.lost(losses.on[i]);
 }
 
-Result<Lanes> make_lanes(const Playback& playback, NewDirectory& directory) {
-  Lanes lanes;
+Result<LoopLanes> make_lanes(const recording::Playback& playback, NewDirectory& directory) {
+  LoopLanes lanes;
   for (std::size_t i = 0; i < playback.description().base.cpus.size(); ++i) {
     const unsigned cpu = playback.cpu_number(i);
     auto file = directory.file(fmt::format("cpu_{}", cpu));
     if (!file) return file.error();
-    lanes.push_back(std::make_unique<Lane>(std::move(file).value(), cpu));
+    lanes.push_back(std::make_unique<LoopLane>(std::move(file).value(), cpu));
   }
   return lanes;
 }
 
-bool all_good(const Lanes& lanes) {
+bool all_good(const LoopLanes& lanes) {
   return std::all_of(lanes.begin(), lanes.end(), [](const auto& lane) { return lane->stream.good(); });
 }
 
 }  // namespace
 
-Result<std::uint64_t> write_ctf_loops(Player& player, NewDirectory& directory, const Progress& progress) {
+Result<std::uint64_t> write_ctf_loops(recording::Player& player, NewDirectory& directory, const Progress& progress) {
   auto lanes = make_lanes(player.playback(), directory);
   if (!lanes) return lanes.error();
-  Filler filler(player.playback(), lanes.value());
+  CtfFiller filler(player.playback(), lanes.value());
   Status all = play_all(player, filler, progress, [&] {
     count_losses(player.playback(), lanes.value());
     return all_good(lanes.value());
@@ -164,4 +164,4 @@ Result<std::uint64_t> write_ctf_loops(Player& player, NewDirectory& directory, c
   return moved;
 }
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -2,16 +2,16 @@
 // What loops measured as streams of the Common Trace Format.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <cstdint>
 
 #include "export/export.h"
-#include "export/new_directory.h"
+#include "export/new_file.h"
 
-namespace noised {
+namespace noised::exports {
 
 /// A stream for each CPU, of beginnings and ends in order of time. Returns how many got a later time.
-Result<std::uint64_t> write_ctf_loops(Player& player, NewDirectory& directory, const Progress& progress);
+Result<std::uint64_t> write_ctf_loops(recording::Player& player, NewDirectory& directory, const Progress& progress);
 
-}  // namespace noised
+}  // namespace noised::exports

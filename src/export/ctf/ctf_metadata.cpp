@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/ctf_metadata.h"
+#include "export/ctf/ctf_metadata.h"
 
 #include <fmt/format.h>
 
 #include <iterator>
 
-#include "base/quote.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
 
 // Every field begins on a byte.
@@ -101,7 +101,8 @@ void add_events_of_tasks(std::string& text) {
             "uint8_t migrated; uint32_t voluntary; uint32_t involuntary; uint32_t minor_faults; uint32_t major_faults; "
             "uint32_t unseen_runs; uint64_t unseen_wait_ns;");
   add_event(text, kCtfRunning, "running", "uint32_t pid; uint64_t duration_ns;");
-  for (const LossKind kind : {LossKind::interrupted, LossKind::preempted, LossKind::queued})
+  for (const account::LossKind kind :
+       {account::LossKind::interrupted, account::LossKind::preempted, account::LossKind::queued})
     add_event(text, ctf_loss(kind), to_string(kind),
               fmt::format("uint32_t pid; source_t task; uint64_t waited_ns; {}", kLedgerFields));
   each_kind([&text](Kind kind, const std::string& fields) {
@@ -137,7 +138,7 @@ class Environment {
 };
 
 // The time of day as it was when the recording began: readers show it, the events' own times stay what they are.
-void add_clock(const ClockReading& clock, std::string& text) {
+void add_clock(const recording::ClockReading& clock, std::string& text) {
   constexpr std::uint64_t kSecond = 1'000'000'000;
   const bool known = clock.realtime_ns > clock.monotonic_ns;
   const std::uint64_t offset_ns = known ? clock.realtime_ns - clock.monotonic_ns : 0;
@@ -147,9 +148,9 @@ void add_clock(const ClockReading& clock, std::string& text) {
                  offset_ns / kSecond, offset_ns % kSecond, known);
 }
 
-void add_environment(const Player& player, std::uint64_t moved, std::string& text) {
+void add_environment(const recording::Player& player, std::uint64_t moved, std::string& text) {
   const StatusView status = player.status();
-  const Description& description = player.playback().description();
+  const recording::Description& description = player.playback().description();
   Environment environment(text);
   environment.add("hostname", status.host);
   environment.add("sysname", "Linux");
@@ -192,7 +193,7 @@ std::string ctf_literal(std::string_view text) {
   return literal + '"';
 }
 
-std::string ctf_metadata(const Player& player, std::uint64_t moved) {
+std::string ctf_metadata(const recording::Player& player, std::uint64_t moved) {
   std::string text(kTypes);
   add_environment(player, moved, text);
   add_clock(player.playback().description().base.clock, text);
@@ -202,4 +203,4 @@ std::string ctf_metadata(const Player& player, std::uint64_t moved) {
   return text;
 }
 
-}  // namespace noised
+}  // namespace noised::exports

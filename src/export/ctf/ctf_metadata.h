@@ -2,16 +2,16 @@
 // What readers are told of the streams, in the language of CTF 1.8 (TSDL).
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "account/task_run.h"
 #include "recording/player.h"
-#include "watch/task_run.h"
 
-namespace noised {
+namespace noised::exports {
 
 /// Ids of events. Those of an interval are ctf_entry() and ctf_exit() of its kind; where tasks were watched,
 /// ctf_whole().
@@ -32,14 +32,14 @@ constexpr std::uint16_t ctf_entry(Kind kind) {
 constexpr std::uint16_t ctf_exit(Kind kind) { return static_cast<std::uint16_t>(ctf_entry(kind) + 1); }
 
 constexpr std::uint16_t ctf_whole(Kind kind) { return ctf_entry(kind); }
-constexpr std::uint16_t ctf_loss(LossKind kind) {
+constexpr std::uint16_t ctf_loss(account::LossKind kind) {
   return static_cast<std::uint16_t>(kCtfFirstLoss + static_cast<std::uint16_t>(kind));
 }
 
 /// The metadata of what was played. `moved`: events that have a later time than they should.
-std::string ctf_metadata(const Player& player, std::uint64_t moved);
+std::string ctf_metadata(const recording::Player& player, std::uint64_t moved);
 
 /// Text between quotes as TSDL has it; control characters and what is no UTF-8 appear as \xNN.
 std::string ctf_literal(std::string_view text);
 
-}  // namespace noised
+}  // namespace noised::exports

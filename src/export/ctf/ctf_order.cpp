@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A drain may bring very many spans before the first of their detours: a heap, so that each costs the logarithm of
 // them.
-#include "export/ctf_order.h"
+#include "export/ctf/ctf_order.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::exports {
 
 // Of two with the same times, that which was told last is the outer one.
 bool CtfOrder::begins_later(const Waiting& a, const Waiting& b) {
@@ -48,4 +48,4 @@ void CtfOrder::finish() {
   end_until(UINT64_MAX);
 }
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -2,14 +2,14 @@
 // From spans, told when they ended, to their beginnings and ends in order of time. Pure: no I/O.
 #pragma once
 
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace noised {
+namespace noised::exports {
 
 /// A time on one CPU that is told by an event where it begins and one where it ends.
 struct CtfSpan {
@@ -55,4 +55,4 @@ class CtfOrder {
   std::vector<CtfSpan> open_;  // that which ends first is the last
 };
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -1,11 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/ctf_stream.h"
+#include "export/ctf/ctf_stream.h"
 
 #include <algorithm>
+#include <cstdint>
 
-#include "export/ctf_fields.h"
+namespace noised::exports {
 
-namespace noised {
+void put(std::string& to, const account::DetourLedger& ledger) {
+  put(to, ledger.detour.end_ns - ledger.detour.start_ns);
+  put(to, ledger.explained_ns);
+  put(to, ledger.overhead_ns);
+  put(to, ledger.hypervisor_ns);
+  put(to, ledger.hardware_ns);
+  put(to, ledger.unexplained_ns);
+  put(to, static_cast<std::uint8_t>(ledger.detour.in_doubt ? 1 : 0));
+  put(to, static_cast<std::uint32_t>(ledger.entries.size()));
+  for (const account::LedgerEntry& entry : ledger.entries) {
+    put(to, entry.source);
+    put(to, entry.depth);
+    put(to, entry.self_ns);
+  }
+}
+
 namespace {
 
 // A packet has room for any event, however many entries a detour has: it ends once it is this large.
@@ -58,4 +74,4 @@ Status CtfStream::finish() {
   return file_.finish();
 }
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -2,15 +2,31 @@
 // A stream of one CPU: events in packets, as ctf_metadata.cpp describes them to readers.
 #pragma once
 
-#include <noised/result.h>
-
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include "account/attributor.h"
+#include "base/result.h"
 #include "export/new_file.h"
 
-namespace noised {
+namespace noised::exports {
+
+// Fields of events as they are in a stream, as ctf_metadata.cpp describes them to readers.
+
+/// Appends a number as it is in the file: little-endian (as x86-64 has it), on a byte's boundary.
+template <typename T>
+void put(std::string& to, T value) {
+  static_assert(std::is_unsigned_v<T>);
+  char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  to.append(bytes, sizeof(T));
+}
+
+/// Appends a ledger: how long it was, its parts and its entries.
+void put(std::string& to, const account::DetourLedger& ledger);
 
 /// A writer of our own, not libbabeltrace2: the format is these few fields and a page of metadata. The library would
 /// have us be a source that is asked for messages, through a graph with a muxer and a sink that it finds at run time
@@ -46,4 +62,4 @@ class CtfStream {
   std::uint64_t moved_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A wait is told after the run that follows it, which may have gone on for hours: to put both into one stream, in order
 // of time, all that came in those hours would have to be held. Each of the three streams comes in order.
-#include "export/ctf_tasks.h"
+#include "export/ctf/ctf_tasks.h"
 
 #include <fmt/format.h>
 
@@ -11,12 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "export/ctf_fields.h"
-#include "export/ctf_metadata.h"
-#include "export/ctf_stream.h"
-#include "export/losses.h"
+#include "export/ctf/ctf_metadata.h"
+#include "export/ctf/ctf_stream.h"
+#include "export/export.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
 
 std::uint8_t as_byte(bool value) { return value ? 1 : 0; }
@@ -27,9 +26,9 @@ struct Streams {
   CtfStream tasks;
 };
 
-class TaskFiller : public PlayerVisitor {
+class TaskFiller : public recording::PlayerVisitor {
  public:
-  explicit TaskFiller(const Playback& playback) : playback_(playback) {}
+  explicit TaskFiller(const recording::Playback& playback) : playback_(playback) {}
 
   Status open(NewDirectory& directory) {
     for (std::size_t i = 0; i < playback_.description().base.cpus.size(); ++i) {
@@ -56,18 +55,19 @@ class TaskFiller : public PlayerVisitor {
     streams_[cpu]->intervals.event(ctf_whole(interval.kind), interval.end_ns, fields_);
   }
 
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view /*details*/) override {
+  void loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+            std::string_view /*details*/) override {
     fields_.clear();
     put(fields_, loss.pid);
     put(fields_, loss.name);
     put(fields_, loss.waited_ns);
     put(fields_, ledger);
     Streams& streams = *streams_[cpu];
-    CtfStream& to = loss.kind == LossKind::interrupted ? streams.interruptions : streams.tasks;
+    CtfStream& to = loss.kind == account::LossKind::interrupted ? streams.interruptions : streams.tasks;
     to.event(ctf_loss(loss.kind), ledger.detour.end_ns, fields_);
   }
 
-  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override {
+  void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) override {
     fields_.clear();
     put(fields_, run.pid);
     put(fields_, run.tgid);
@@ -107,7 +107,7 @@ class TaskFiller : public PlayerVisitor {
  private:
   // Those that still have a CPU: how long, as far as it is known.
   void tell_running() {
-    for (const RunningTask& each : playback_.running()) {
+    for (const recording::RunningTask& each : playback_.running()) {
       fields_.clear();
       put(fields_, each.task.pid);
       put(fields_, each.until_ns - std::min(each.until_ns, each.task.start_ns));
@@ -115,14 +115,14 @@ class TaskFiller : public PlayerVisitor {
     }
   }
 
-  const Playback& playback_;
+  const recording::Playback& playback_;
   std::vector<std::unique_ptr<Streams>> streams_;  // by place of the CPU
   std::string fields_;
 };
 
 }  // namespace
 
-Result<std::uint64_t> write_ctf_tasks(Player& player, NewDirectory& directory, const Progress& progress) {
+Result<std::uint64_t> write_ctf_tasks(recording::Player& player, NewDirectory& directory, const Progress& progress) {
   TaskFiller filler(player.playback());
   if (Status opened = filler.open(directory); !opened) return opened.error();
   Status all = play_all(player, filler, progress, [&filler] {
@@ -133,4 +133,4 @@ Result<std::uint64_t> write_ctf_tasks(Player& player, NewDirectory& directory, c
   return filler.finish();
 }
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Played once into a file for each CPU, in which all is in order of time; then these are merged.
-#include "export/paraver.h"
+#include "export/paraver/paraver.h"
 
 #include <fmt/format.h>
 
@@ -11,20 +11,16 @@
 #include <queue>
 #include <vector>
 
-#include "base/open_files.h"
-#include "export/losses.h"
+#include "base/files.h"
+#include "export/export.h"
 #include "export/new_file.h"
-#include "export/paraver_names.h"
-#include "export/paraver_spill.h"
-#include "export/paraver_tasks.h"
-#include "export/paraver_timeline.h"
+#include "export/paraver/paraver_names.h"
+#include "export/paraver/paraver_sort.h"
+#include "export/paraver/paraver_tasks.h"
+#include "export/paraver/paraver_timeline.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
-
-// Of the work, as progress tells it: a record is read and written again about as fast as it is played.
-constexpr double kShareOfPlaying = 0.5;
-constexpr std::uint64_t kBetweenProgress = 1U << 16U;
 
 /// A CPU: its timeline and where its records wait.
 struct Row {
@@ -46,11 +42,11 @@ struct Row {
 };
 using Rows = std::vector<std::unique_ptr<Row>>;
 
-class Filler : public PlayerVisitor {
+class ParaverFiller : public recording::PlayerVisitor {
  public:
-  Filler(const Playback& playback, Rows& rows) : playback_(playback), rows_(rows) {}
+  ParaverFiller(const recording::Playback& playback, Rows& rows) : playback_(playback), rows_(rows) {}
 
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) override {
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view /*details*/) override {
     rows_[cpu]->timeline.detour(ledger);
   }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
@@ -69,11 +65,11 @@ class Filler : public PlayerVisitor {
   }
 
  private:
-  const Playback& playback_;
+  const recording::Playback& playback_;
   Rows& rows_;
 };
 
-Result<Rows> make_rows(const Playback& playback, const std::string& out) {
+Result<Rows> make_rows(const recording::Playback& playback, const std::string& out) {
   Rows rows;
   for (std::size_t i = 0; i < playback.description().base.cpus.size(); ++i) {
     auto spill = ParaverSpill::create(out);
@@ -92,7 +88,7 @@ struct Names {
 
 Names names_of(const std::string& out) { return {out.ends_with(".prv") ? out.substr(0, out.size() - 4) : out}; }
 
-std::string header(const Playback& playback, std::uint64_t length_ns) {
+std::string header(const recording::Playback& playback, std::uint64_t length_ns) {
   const std::size_t cpus = playback.description().base.cpus.size();
   std::string tasks;
   for (std::size_t i = 0; i < cpus; ++i) tasks += i == 0 ? "1:1" : ",1:1";
@@ -175,7 +171,7 @@ class Merger {
   std::uint64_t total_ = 0;
 };
 
-void tell_losses(const Player& player, const StatusView& status, Merger& merger) {
+void tell_losses(const recording::Player& player, const StatusView& status, Merger& merger) {
   const LossesByCpu losses = losses_by_cpu(player.playback(), status.lost);
   for (std::size_t i = 0; i < losses.on.size(); ++i) merger.at_end(i, kEventLost, losses.on[i]);
   if (losses.on.empty()) return;
@@ -183,11 +179,11 @@ void tell_losses(const Player& player, const StatusView& status, Merger& merger)
   for (std::size_t i = 0; i < status.unsupported.size(); ++i) merger.at_end(0, kEventUnsupported, i + 1);
 }
 
-Status write_cpus(Player& player, const std::string& base, NewFile& trace, NewFile& config, NewFile& names,
+Status write_cpus(recording::Player& player, const std::string& base, NewFile& trace, NewFile& config, NewFile& names,
                   const Progress& progress) {
   auto rows = make_rows(player.playback(), base);
   if (!rows) return rows.error();
-  Filler filler(player.playback(), rows.value());
+  ParaverFiller filler(player.playback(), rows.value());
   const auto shared = [&progress](double share) { return progress(kShareOfPlaying * share); };
   if (Status all = play_all(player, filler, shared, [&filler] { return filler.good(); }); !all) return all;
 
@@ -225,7 +221,7 @@ Status export_paraver(const Play& play, const std::string& out, const Progress& 
 
   auto played = play();
   if (!played) return played.error();
-  Player& player = played.value();
+  recording::Player& player = played.value();
   const std::array files = {&trace.value(), &config.value(), &cpus.value()};
   Status written = player.playback().watches_tasks()
                        ? write_paraver_tasks(player, names.base, trace.value(), config.value(), cpus.value(), progress)
@@ -238,4 +234,4 @@ Status export_paraver(const Play& play, const std::string& out, const Progress& 
   return exported_whole(player);
 }
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -2,13 +2,13 @@
 // For Paraver, as Morari et al. 2011 showed noise: each CPU a row, each kernel activity a state.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <string>
 
 #include "export/export.h"
 
-namespace noised {
+namespace noised::exports {
 
 /// Whether there is room for those files, before anything is created.
 Status can_export_paraver(const std::string& out);
@@ -18,4 +18,4 @@ Status can_export_paraver(const std::string& out);
 /// is exported, and the error tells where that is.
 Status export_paraver(const Play& play, const std::string& out, const Progress& progress);
 
-}  // namespace noised
+}  // namespace noised::exports

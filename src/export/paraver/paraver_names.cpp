@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/paraver_names.h"
+#include "export/paraver/paraver_names.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <iterator>
 
-#include "base/quote.h"
-#include "export/paraver_timeline.h"
+#include "base/text.h"
+#include "export/paraver/paraver_timeline.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
 
 struct EventName {
@@ -32,7 +32,7 @@ constexpr std::array kEventNames = {
 };
 
 // White as in Morari's figures where nothing happens; one colour a category, in the order of Category.
-constexpr const char* kNotObserved = "{190,190,190}";
+constexpr const char* kNotObservedColor = "{190,190,190}";
 constexpr const char* kUndisturbed = "{255,255,255}";
 constexpr const char* kOutside = "{110,110,110}";
 constexpr std::array<const char*, kCategoryCount> kColours = {
@@ -55,7 +55,7 @@ void add_states(const SourceTable& sources, bool tasks, std::string& text) {
   for (SourceId id = 0; id < sources.size(); ++id) {
     fmt::format_to(to, "{}    {}\n", kStateOfSource + id, source_name(sources.at(id)));
   }
-  fmt::format_to(to, "\n\nSTATES_COLOR\n{}    {}\n{}    {}\n{}    {}\n", +kStateNotObserved, kNotObserved,
+  fmt::format_to(to, "\n\nSTATES_COLOR\n{}    {}\n{}    {}\n{}    {}\n", +kStateNotObserved, kNotObservedColor,
                  +kStateUndisturbed, kUndisturbed, +kStateOutside, kOutside);
   for (SourceId id = 0; id < sources.size(); ++id) {
     const auto category = static_cast<std::size_t>(sources.at(id).category);
@@ -70,7 +70,8 @@ void add_events(const SourceTable& sources, bool tasks, std::string& text) {
   }
   if (tasks) {
     fmt::format_to(to, "\n\nEVENT_TYPE\n0    {}    A task loses the time of a detour\nVALUES\n", +kEventLoss);
-    for (const LossKind kind : {LossKind::interrupted, LossKind::preempted, LossKind::queued})
+    for (const account::LossKind kind :
+         {account::LossKind::interrupted, account::LossKind::preempted, account::LossKind::queued})
       fmt::format_to(to, "{}    {}\n", static_cast<unsigned>(kind) + 1, to_string(kind));
     fmt::format_to(to, "\n\nEVENT_TYPE\n0    {}    A task lost time: ns that the kernel counts as its wait\n",
                    +kEventWaited);
@@ -102,7 +103,7 @@ std::string paraver_date(const std::string& start) {
   return fmt::format("{:02}/{:02}/{} at {:02}:{:02}", day, month, year, hour, minute);
 }
 
-std::string paraver_config(const Playback& playback, const std::vector<std::string>& unsupported) {
+std::string paraver_config(const recording::Playback& playback, const std::vector<std::string>& unsupported) {
   std::string text =
       "DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\nLOOK_BACK           100\n"
       "SPEED               1\nFLAG_ICONS          ENABLED\nNUM_OF_STATE_COLORS 1000\nYMAX_SCALE          20\n\n\n"
@@ -113,8 +114,8 @@ std::string paraver_config(const Playback& playback, const std::vector<std::stri
   return text + "\n";
 }
 
-std::string paraver_rows(const Playback& playback) {
-  const Description& description = playback.description();
+std::string paraver_rows(const recording::Playback& playback) {
+  const recording::Description& description = playback.description();
   const std::size_t cpus = description.base.cpus.size();
   std::string text;
   const auto to = std::back_inserter(text);
@@ -125,4 +126,4 @@ std::string paraver_rows(const Playback& playback) {
   return text;
 }
 
-}  // namespace noised
+}  // namespace noised::exports

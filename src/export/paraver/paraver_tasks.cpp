@@ -1,22 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of tasks as a trace, and its rows. Paraver's words: the recording is an application, a process is a task
-// of it, and a thread is a thread.
-#include <fmt/format.h>
+// A run is told after what was lost in it, and its wait after that: the records are sorted when all are there.
+#include "export/paraver/paraver_tasks.h"
 
 #include <algorithm>
 #include <iterator>
 #include <numeric>
 
-#include "base/quote.h"
-#include "export/losses.h"
-#include "export/paraver_names.h"
-#include "export/paraver_tasks.h"
+#include <fmt/format.h>
 
-namespace noised {
+#include "base/text.h"
+#include "export/export.h"
+#include "export/paraver/paraver_names.h"
+
+namespace noised::exports {
+
+void ParaverTasks::add(ParaverRecord record, std::size_t row, std::size_t cpu) {
+  record.row = static_cast<std::uint32_t>(row);
+  record.cpu = static_cast<std::uint32_t>(cpu);
+  good_ = records_.add(record);
+}
+
+void ParaverTasks::loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+                        std::string_view /*details*/) {
+  const std::size_t row = rows_.lost(loss);
+  const Detour& detour = ledger.detour;
+  ParaverTimeline one(sources_, [&](const ParaverRecord& record) { add(record, row, cpu); });
+  one.detour(ledger);
+  add({detour.start_ns, 0, static_cast<std::uint64_t>(loss.kind) + 1, kEventLoss}, row, cpu);
+  if (loss.waited_ns != 0) add({detour.start_ns, 0, loss.waited_ns, kEventWaited}, row, cpu);
+  Held& held = held_[{row, cpu}];
+  held.push_back({detour.start_ns, detour.end_ns});
+  if (held.size() >= kMostHeld) draw_older(row, cpu, held);
+}
+
+// Nothing but one run has so many without a word of its end.
+void ParaverTasks::draw_older(std::size_t row, std::size_t cpu, Held& held) {
+  std::ranges::sort(held, {}, &Span::start_ns);
+  const std::size_t half = held.size() / 2;
+  std::uint64_t at_ns = held.front().end_ns;
+  for (std::size_t i = 1; i <= half; ++i) {
+    if (held[i].start_ns > at_ns) add({at_ns, held[i].start_ns, kStateUndisturbed, 0}, row, cpu);
+    at_ns = std::max(at_ns, held[i].end_ns);
+  }
+  // The first stays, for the time before it, and stands for all of them.
+  held[0].end_ns = at_ns;
+  held.erase(held.begin() + 1, held.begin() + static_cast<std::ptrdiff_t>(half) + 1);
+}
+
+void ParaverTasks::draw_run(std::size_t row, std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
+  std::uint64_t at_ns = start_ns;
+  if (const auto found = held_.find({row, cpu}); found != held_.end()) {
+    Held& held = found->second;
+    std::ranges::sort(held, {}, &Span::start_ns);
+    const auto after = std::ranges::partition_point(held, [&](const Span& each) { return each.start_ns < end_ns; });
+    for (auto each = held.begin(); each != after; ++each) {
+      if (each->start_ns > at_ns) add({at_ns, each->start_ns, kStateUndisturbed, 0}, row, cpu);
+      at_ns = std::max(at_ns, each->end_ns);
+    }
+    held.erase(held.begin(), after);
+    if (held.empty()) held_.erase(found);
+  }
+  if (at_ns < end_ns) add({at_ns, end_ns, kStateUndisturbed, 0}, row, cpu);
+}
+
+void ParaverTasks::ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& /*facts*/) {
+  draw_run(rows_.ran(run), cpu, run.start_ns, run.end_ns);
+}
+
+void ParaverTasks::finish(const recording::Playback& playback) {
+  for (const recording::RunningTask& each : playback.running())
+    draw_run(rows_.of(each.task.pid), each.cpu, each.task.start_ns, each.until_ns);
+}
+
 namespace {
-
-constexpr double kShareOfPlaying = 0.5;
-constexpr std::uint64_t kBetweenProgress = 1U << 16U;
 
 /// Who stands where: processes by number, and their threads.
 class Places {
@@ -57,7 +113,7 @@ class Places {
   std::vector<std::size_t> threads_;      // how many each has
 };
 
-std::string header(const Playback& playback, const Places& places, std::uint64_t length_ns) {
+std::string header(const recording::Playback& playback, const Places& places, std::uint64_t length_ns) {
   std::string tasks;
   for (const std::size_t threads : places.threads()) tasks += fmt::format("{}{}:1", tasks.empty() ? "" : ",", threads);
   return fmt::format("#Paraver ({}):{}_ns:1({}):1:{}({})\n", paraver_date(playback.description().start), length_ns,
@@ -113,7 +169,7 @@ class TaskWriter {
   std::vector<std::uint64_t> until_ns_;  // by row: it has its states until then
 };
 
-void tell_losses(const Player& player, const StatusView& status, std::uint64_t end_ns, TaskWriter& writer) {
+void tell_losses(const recording::Player& player, const StatusView& status, std::uint64_t end_ns, TaskWriter& writer) {
   const LossesByCpu losses = losses_by_cpu(player.playback(), status.lost);
   for (std::size_t cpu = 0; cpu < losses.on.size(); ++cpu) {
     if (losses.on[cpu] != 0) writer.event(cpu, end_ns, kEventLost, losses.on[cpu]);
@@ -122,15 +178,16 @@ void tell_losses(const Player& player, const StatusView& status, std::uint64_t e
   for (std::size_t i = 0; i < status.unsupported.size(); ++i) writer.event(0, end_ns, kEventUnsupported, i + 1);
 }
 
-std::string row_names(const Playback& playback, const Places& places) {
+std::string row_names(const recording::Playback& playback, const Places& places) {
   const auto name = [&](const TaskRows::Row& row) {
-    return row.name == kNoName ? std::string("task") : on_one_line(as_utf8(playback.sources().at(row.name).name));
+    return row.name == account::kNoName ? std::string("task")
+                                        : on_one_line(as_utf8(playback.sources().at(row.name).name));
   };
-  const std::vector<CpuCounts>& cpus = playback.description().base.cpus;
+  const std::vector<recording::CpuCounts>& cpus = playback.description().base.cpus;
   std::string text;
   const auto to = std::back_inserter(text);
   fmt::format_to(to, "LEVEL CPU SIZE {}\n", cpus.size());
-  for (const CpuCounts& cpu : cpus) fmt::format_to(to, "CPU {}\n", cpu.cpu);
+  for (const recording::CpuCounts& cpu : cpus) fmt::format_to(to, "CPU {}\n", cpu.cpu);
   fmt::format_to(to, "\nLEVEL NODE SIZE 1\n{}\n\nLEVEL TASK SIZE {}\n",
                  on_one_line(as_utf8(playback.description().base.status.host)), places.processes().size());
   for (const std::uint32_t process : places.processes()) fmt::format_to(to, "process {}\n", process);
@@ -142,9 +199,9 @@ std::string row_names(const Playback& playback, const Places& places) {
 
 }  // namespace
 
-Status write_paraver_tasks(Player& player, const std::string& base, NewFile& trace, NewFile& config, NewFile& names,
-                           const Progress& progress) {
-  const Playback& playback = player.playback();
+Status write_paraver_tasks(recording::Player& player, const std::string& base, NewFile& trace, NewFile& config,
+                           NewFile& names, const Progress& progress) {
+  const recording::Playback& playback = player.playback();
   ParaverSort records(base);
   ParaverTasks tasks(playback.sources(), records);
   const auto shared = [&progress](double share) { return progress(kShareOfPlaying * share); };
@@ -165,4 +222,4 @@ Status write_paraver_tasks(Player& player, const std::string& base, NewFile& tra
   return success();
 }
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -2,23 +2,22 @@
 // Where tasks were watched, for Paraver: each process a task of its own kind there, each of its threads a row.
 #pragma once
 
-#include <noised/result.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "export/export.h"
+#include "export/lanes.h"
 #include "export/new_file.h"
-#include "export/paraver_sort.h"
-#include "export/task_rows.h"
+#include "export/paraver/paraver_sort.h"
 
-namespace noised {
+namespace noised::exports {
 
 /// Makes the records of tasks: a state while it runs, and states of what it lost, by their self time.
-class ParaverTasks : public PlayerVisitor {
+class ParaverTasks : public recording::PlayerVisitor {
  public:
   /// A run that lasts: of more interruptions than these, the gaps between the older ones are taken for its own time.
   static constexpr std::size_t kMostHeld = std::size_t{1} << 16U;
@@ -26,10 +25,11 @@ class ParaverTasks : public PlayerVisitor {
   /// Both outlive it.
   ParaverTasks(const SourceTable& sources, ParaverSort& records) : sources_(sources), records_(records) {}
 
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override;
-  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) override;
+  void loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+            std::string_view details) override;
+  void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) override;
   /// After everything was played: tasks that still have their CPU.
-  void finish(const Playback& playback);
+  void finish(const recording::Playback& playback);
 
   [[nodiscard]] const TaskRows& rows() const { return rows_; }
   [[nodiscard]] bool good() const { return good_; }
@@ -52,7 +52,7 @@ class ParaverTasks : public PlayerVisitor {
 };
 
 /// What export_paraver() does of such a recording, once its files are there; `base` is their name without its end.
-Status write_paraver_tasks(Player& player, const std::string& base, NewFile& trace, NewFile& config, NewFile& names,
-                           const Progress& progress);
+Status write_paraver_tasks(recording::Player& player, const std::string& base, NewFile& trace, NewFile& config,
+                           NewFile& names, const Progress& progress);
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ledger has when each interval began and how much of the time was its own. That is enough to say whose each
 // instant was: of those that began, the last one that has time of its own left.
-#include "export/paraver_timeline.h"
+#include "export/paraver/paraver_timeline.h"
 
 #include <algorithm>
 
-namespace noised {
+namespace noised::exports {
 
 void ParaverTimeline::begin(std::uint64_t first_ns) {
   until_ns_ = std::max(until_ns_, first_ns);
@@ -32,19 +32,14 @@ void ParaverTimeline::undisturbed(std::uint64_t until_ns) {
 std::uint64_t ParaverTimeline::outside_of(const Ledger& ledger) const {
   std::uint64_t state = kStateOutside;
   unsigned parts = 0;
-  const auto look = [&](Kind kind, std::uint64_t ns) {
-    if (ns == 0) return;
+  ledger.for_each_gap([&](Kind kind, std::uint64_t /*ns*/) {
     ++parts;
     state = kStateOfSource + sources_.gap(kind);
-  };
-  look(Kind::overhead, ledger.overhead_ns);
-  look(Kind::hypervisor, ledger.hypervisor_ns);
-  look(Kind::hardware, ledger.outside_ns - ledger.hypervisor_ns);
-  look(Kind::unexplained, ledger.unexplained_ns);
+  });
   return parts == 1 ? state : std::uint64_t{kStateOutside};
 }
 
-void ParaverTimeline::parts(const Ledger& ledger, std::uint64_t at_ns) {
+void ParaverTimeline::parts(const account::DetourLedger& ledger, std::uint64_t at_ns) {
   const auto part = [&](std::uint32_t type, std::uint64_t value) {
     if (value != 0) event(at_ns, type, value);
   };
@@ -52,7 +47,7 @@ void ParaverTimeline::parts(const Ledger& ledger, std::uint64_t at_ns) {
   part(kEventExplained, ledger.explained_ns);
   part(kEventOverhead, ledger.overhead_ns);
   part(kEventHypervisor, ledger.hypervisor_ns);
-  part(kEventHardware, ledger.outside_ns - ledger.hypervisor_ns);
+  part(kEventHardware, ledger.hardware_ns);
   part(kEventUnexplained, ledger.unexplained_ns);
   part(kEventIncomplete, ledger.detour.in_doubt ? 1 : 0);
   part(kEventOverlap, until_ns_ > at_ns ? std::min(until_ns_, ledger.detour.end_ns) - at_ns : 0);
@@ -75,14 +70,14 @@ void ParaverTimeline::advance(std::uint64_t to_ns) {
   }
 }
 
-void ParaverTimeline::detour(const Ledger& ledger) {
+void ParaverTimeline::detour(const account::DetourLedger& ledger) {
   const Detour& detour = ledger.detour;
   undisturbed(detour.start_ns);
   parts(ledger, detour.start_ns);
   outside_ = outside_of(ledger);
   cursor_ns_ = detour.start_ns;
   open_.clear();
-  for (const LedgerEntry& entry : ledger.entries) {
+  for (const account::LedgerEntry& entry : ledger.entries) {
     advance(entry.start_ns);
     event(entry.start_ns, kEventInterval, kStateOfSource + entry.source);
     open_.push_back({kStateOfSource + entry.source, entry.self_ns});
@@ -98,4 +93,4 @@ void ParaverTimeline::gap(std::uint64_t start_ns, std::uint64_t end_ns) {
   until_ns_ = std::max(until_ns_, end_ns);
 }
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -7,10 +7,10 @@
 #include <functional>
 #include <vector>
 
-#include "attribution/ledger.h"
-#include "trace/sources.h"
+#include "account/attributor.h"
+#include "model/sources.h"
 
-namespace noised {
+namespace noised::exports {
 
 /// Values of states. A source's is kStateOfSource + its id.
 enum : std::uint64_t {
@@ -19,6 +19,10 @@ enum : std::uint64_t {
   kStateOutside = 2,  ///< in a detour, in no interval, and the detour has more than one of the four parts
   kStateOfSource = 10,
 };
+
+/// Of the work, as progress tells it: a record is read and written again about as fast as it is played.
+inline constexpr double kShareOfPlaying = 0.5;
+inline constexpr std::uint64_t kBetweenProgress = 1U << 16U;
 
 /// Types of events; what each says stands in paraver_names.cpp.
 enum : std::uint32_t {
@@ -64,7 +68,7 @@ class ParaverTimeline {
   /// Recording was interrupted: until the next detour or gap nothing is known.
   void interrupt() { known_ = false; }
   /// The next detour.
-  void detour(const Ledger& ledger);
+  void detour(const account::DetourLedger& ledger);
   /// The next time that was not observed.
   void gap(std::uint64_t start_ns, std::uint64_t end_ns);
 
@@ -74,7 +78,7 @@ class ParaverTimeline {
     std::uint64_t left_ns;
   };
   void undisturbed(std::uint64_t until_ns);
-  void parts(const Ledger& ledger, std::uint64_t at_ns);
+  void parts(const account::DetourLedger& ledger, std::uint64_t at_ns);
   void advance(std::uint64_t to_ns);
   void state(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t value);
   void event(std::uint64_t at_ns, std::uint32_t type, std::uint64_t value);
@@ -89,4 +93,4 @@ class ParaverTimeline {
   std::vector<Open> open_;       // the innermost last
 };
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole trace: each CPU's rows, and above them what holds for all of it.
-#include "export/perfetto.h"
+#include "export/perfetto/perfetto.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
-#include "export/perfetto_cpu.h"
-#include "export/perfetto_tasks.h"
+#include "export/perfetto/perfetto_cpu.h"
+#include "export/perfetto/perfetto_tasks.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
 
 // Tracks of no CPU: below those of the first.
@@ -19,9 +19,9 @@ constexpr std::uint64_t kRecording = 2;
 constexpr std::uint64_t kLost = 3;
 constexpr std::uint64_t kUnsupported = 4;
 
-class PerfettoTrace : public PlayerVisitor {
+class PerfettoTrace : public recording::PlayerVisitor {
  public:
-  PerfettoTrace(const Playback& playback, NewFile file)
+  PerfettoTrace(const recording::Playback& playback, NewFile file)
       : playback_(playback), file_(std::move(file)), actors_(file_), tasks_(file_, playback) {
     for (std::size_t place = 0; place < playback.description().base.cpus.size(); ++place) {
       cpus_.push_back(std::make_unique<PerfettoCpu>(file_, actors_, playback.sources(), playback.cpu_number(place)));
@@ -32,15 +32,16 @@ class PerfettoTrace : public PlayerVisitor {
     extend(interval.start_ns, interval.end_ns);
     cpus_[cpu]->interval(interval);
   }
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) override {
     extend(ledger.detour.start_ns, ledger.detour.end_ns);
     cpus_[cpu]->detour(ledger, details);
   }
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+  void loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+            std::string_view details) override {
     extend(ledger.detour.start_ns, ledger.detour.end_ns);
     tasks_.loss(cpu, loss, ledger, details);
   }
-  void ran(std::size_t cpu, const TaskRun& run, const RunFacts& /*facts*/) override {
+  void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& /*facts*/) override {
     extend(run.start_ns, run.end_ns);
     tasks_.ran(cpu, run);
   }
@@ -54,19 +55,19 @@ class PerfettoTrace : public PlayerVisitor {
   }
 
   [[nodiscard]] bool good() const { return file_.good(); }
-  Status finish(const Report& report, const Description& description);
+  Status finish(const Report& report, const recording::Description& description);
 
  private:
   void extend(std::uint64_t start_ns, std::uint64_t end_ns) {
     first_ns_ = std::min(first_ns_, start_ns);
     last_ns_ = std::max(last_ns_, end_ns);
   }
-  void draw_run(const Report& report, const Description& description);
+  void draw_run(const Report& report, const recording::Description& description);
   void draw_lost(const ReportLost& lost, std::uint64_t not_drawn);
   void draw_unsupported(const std::vector<std::string>& unsupported);
   void draw_all_through(std::uint64_t track, const std::string& name, const PerfettoFile::WriteNotes& notes = {});
 
-  const Playback& playback_;
+  const recording::Playback& playback_;
   PerfettoFile file_;
   PerfettoActors actors_;
   std::vector<std::unique_ptr<PerfettoCpu>> cpus_;
@@ -94,7 +95,7 @@ void note_cpu(PerfettoFile::Notes& notes, const ReportCpu& cpu) {
   notes.number("unexplained_ns", cpu.unexplained_ns);
 }
 
-void PerfettoTrace::draw_run(const Report& report, const Description& description) {
+void PerfettoTrace::draw_run(const Report& report, const recording::Description& description) {
   file_.track({kRun, 0, "noised", 0, ""});
   file_.track({kRecording, kRun, "recording", 1, "From the first to the last event of the recording."});
   draw_all_through(kRecording, fmt::format("{}, kernel {}", report.host, report.kernel), [&](auto& notes) {
@@ -138,7 +139,7 @@ void PerfettoTrace::draw_unsupported(const std::vector<std::string>& unsupported
   for (std::size_t i = 0; i < unsupported.size(); ++i) file_.end(kUnsupported, last_ns_);
 }
 
-Status PerfettoTrace::finish(const Report& report, const Description& description) {
+Status PerfettoTrace::finish(const Report& report, const recording::Description& description) {
   std::uint64_t not_drawn = 0;
   for (const auto& cpu : cpus_) {
     cpu->finish();
@@ -159,7 +160,7 @@ Status export_perfetto(const Play& play, const std::string& out, const Progress&
   if (!player) return player.error();
   auto file = NewFile::create(out);
   if (!file) return file.error();
-  const Playback& playback = player.value().playback();
+  const recording::Playback& playback = player.value().playback();
   PerfettoTrace trace(playback, std::move(file).value());
   Status played = play_all(player.value(), trace, progress, [&trace] { return trace.good(); });
   if (!played) return played;
@@ -167,4 +168,4 @@ Status export_perfetto(const Play& play, const std::string& out, const Progress&
   return exported_whole(player.value());
 }
 
-}  // namespace noised
+}  // namespace noised::exports

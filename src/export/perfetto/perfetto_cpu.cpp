@@ -1,22 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/perfetto_cpu.h"
-
-#include <fmt/format.h>
+#include "export/perfetto/perfetto_cpu.h"
 
 #include <algorithm>
 #include <charconv>
 
-#include "export/export.h"
-#include "export/perfetto_ledger.h"
+#include <fmt/format.h>
 
-namespace noised {
+#include "export/export.h"
+
+namespace noised::exports {
+
+std::string largest_part(const account::DetourLedger& ledger, const SourceTable& sources) {
+  std::string name(to_string(Kind::overhead));
+  std::uint64_t largest_ns = ledger.overhead_ns;
+  const auto compare = [&](std::uint64_t ns, const auto& text) {
+    if (ns <= largest_ns) return;
+    largest_ns = ns;
+    name = text();
+  };
+  ledger.for_each_gap([&](Kind kind, std::uint64_t ns) { compare(ns, [kind] { return to_string(kind); }); });
+  for (const account::LedgerEntry& entry : ledger.entries) {
+    compare(entry.self_ns, [&] { return source_text(sources.at(entry.source)); });
+  }
+  return name;
+}
+
+void note_ledger(const account::DetourLedger& ledger, const SourceTable& sources, const NoteEntry& more,
+                 PerfettoFile::Notes& notes) {
+  const auto note_entry = [&](PerfettoFile::Notes& to, std::size_t at) {
+    const account::LedgerEntry& entry = ledger.entries[at];
+    to.repeated_text("source", source_text(sources.at(entry.source)));
+    to.number("self_ns", entry.self_ns);
+    to.number("depth", entry.depth);
+    more(to, at);
+  };
+  notes.list("entries", ledger.entries.size(), note_entry);
+  notes.number("overhead_ns", ledger.overhead_ns);
+  notes.number("hypervisor_ns", ledger.hypervisor_ns);
+  notes.number("hardware_ns", ledger.hardware_ns);
+  notes.number("unexplained_ns", ledger.unexplained_ns);
+  notes.truth("incomplete", ledger.detour.in_doubt);
+}
+
 namespace {
 
 // Numbers of tracks: those of a CPU begin at a multiple of 65536.
-constexpr std::uint64_t kDetours = 1;
-constexpr std::uint64_t kNotObserved = 1 + Lanes::kMost;
-constexpr std::uint64_t kActors = 1 + 2 * Lanes::kMost;
-constexpr std::uint64_t kCategories = 2 + 2 * Lanes::kMost;
+constexpr std::uint64_t kDetoursTrack = 1;
+constexpr std::uint64_t kNotObservedTracks = 1 + Lanes::kMost;
+constexpr std::uint64_t kActorsTrack = 1 + 2 * Lanes::kMost;
+constexpr std::uint64_t kCategoryTracks = 2 + 2 * Lanes::kMost;
 // Linux has no more on x86-64; a recording may say anything.
 constexpr unsigned kMostCpus = 8192;
 
@@ -78,11 +110,11 @@ std::uint64_t PerfettoActors::act(unsigned cpu, std::uint64_t at_ns, std::string
   const std::uint64_t parent = group(cpu, false);
   if (rows_.insert(cpu).second) {
     file_.track(
-        {parent + kActors, parent, "what it did to watched CPUs", kActors,
+        {parent + kActorsTrack, parent, "what it did to watched CPUs", kActorsTrack,
          "When it was done is not recorded: each is drawn where its consequence began, which is the latest that "
          "it can have been."});
   }
-  file_.instant(parent + kActors, at_ns,
+  file_.instant(parent + kActorsTrack, at_ns,
                 {.name = name, .category = "cause", .repeated = false, .flows = {++last_flow_}}, notes);
   return last_flow_;
 }
@@ -93,15 +125,15 @@ PerfettoCpu::PerfettoCpu(PerfettoFile& file, PerfettoActors& actors, const Sourc
       sources_(sources),
       cpu_(cpu),
       group_(actors.group(cpu, true)),
-      detours_(file, {group_ + kDetours, group_, "detours", kDetours,
+      detours_(file, {group_ + kDetoursTrack, group_, "detours", kDetoursTrack,
                       "What the loop saw: each bar is named after the largest part of its ledger."}),
-      not_observed_(file, {group_ + kNotObserved, group_, "not observed", kNotObserved,
+      not_observed_(file, {group_ + kNotObservedTracks, group_, "not observed", kNotObservedTracks,
                            "The loop was not on its CPU, or rested: what happened meanwhile is in no detour."}) {}
 
 PerfettoRow& PerfettoCpu::row_of(Category category) {
   auto& row = rows_[static_cast<std::size_t>(category)];
   if (!row) {
-    const std::uint64_t at = kCategories + static_cast<std::uint64_t>(category) * Lanes::kMost;
+    const std::uint64_t at = kCategoryTracks + static_cast<std::uint64_t>(category) * Lanes::kMost;
     row.emplace(file_, PerfettoTrack{group_ + at, group_, std::string(to_string(category)), static_cast<unsigned>(at),
                                      "What the kernel's events tell."});
   }
@@ -152,7 +184,7 @@ void PerfettoCpu::interval(const Interval& interval) {
   order_.add(interval, [this](const Interval& each) { draw(each); });
 }
 
-void PerfettoCpu::draw_detour(const Ledger& ledger) {
+void PerfettoCpu::draw_detour(const account::DetourLedger& ledger) {
   const auto more = [&](PerfettoFile::Notes& notes, std::size_t at) {
     const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& each) { return each.index == at; });
     if (known != known_.end()) note_details(notes, known->details);
@@ -163,12 +195,12 @@ void PerfettoCpu::draw_detour(const Ledger& ledger) {
   if (!drawn) ++not_drawn_;
 }
 
-void PerfettoCpu::detour(const Ledger& ledger, std::string_view details) {
+void PerfettoCpu::detour(const account::DetourLedger& ledger, std::string_view details) {
   known_.clear();
   detour_start_ns_ = ledger.detour.start_ns;
   each_detail(details, [&](std::size_t entry, std::string_view key, std::string_view value) {
     if (entry >= ledger.entries.size()) return;
-    const LedgerEntry& of = ledger.entries[entry];
+    const account::LedgerEntry& of = ledger.entries[entry];
     if (known_.empty() || known_.back().index != entry) known_.push_back({entry, of, {}});
     known_.back().details.emplace_back(key, value);
   });
@@ -191,4 +223,4 @@ void PerfettoCpu::finish() {
   }
 }
 
-}  // namespace noised
+}  // namespace noised::exports

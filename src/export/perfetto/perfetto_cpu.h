@@ -3,9 +3,8 @@
 // for the time in which nobody looked.
 #pragma once
 
-#include <noised/types.h>
-
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,13 +14,24 @@
 #include <utility>
 #include <vector>
 
-#include "attribution/ledger.h"
-#include "export/interval_order.h"
+#include "account/attributor.h"
 #include "export/lanes.h"
-#include "export/perfetto_file.h"
-#include "trace/sources.h"
+#include "export/perfetto/perfetto_file.h"
+#include "model/sources.h"
+#include "model/types.h"
 
-namespace noised {
+namespace noised::exports {
+
+// What a bar tells of a ledger: its name, and its parts beside it.
+
+/// The name of the largest part: a source, "overhead", "hypervisor", "hardware" or "unexplained".
+std::string largest_part(const account::DetourLedger& ledger, const SourceTable& sources);
+
+/// Notes what else is known of an entry.
+using NoteEntry = std::function<void(PerfettoFile::Notes& notes, std::size_t entry)>;
+/// Notes all parts, and whether something was lost.
+void note_ledger(const account::DetourLedger& ledger, const SourceTable& sources, const NoteEntry& more,
+                 PerfettoFile::Notes& notes);
 
 /// A row whose bars nest, and as many more under the same name as are needed where they do not.
 class PerfettoRow {
@@ -63,7 +73,7 @@ class PerfettoCpu {
   PerfettoCpu(PerfettoFile& file, PerfettoActors& actors, const SourceTable& sources, unsigned cpu);
 
   void interval(const Interval& interval);
-  void detour(const Ledger& ledger, std::string_view details);
+  void detour(const account::DetourLedger& ledger, std::string_view details);
   void not_observed(std::uint64_t start_ns, std::uint64_t end_ns);
   /// Draws what is still held.
   void finish();
@@ -75,12 +85,12 @@ class PerfettoCpu {
   // An entry of the ledger about which more is known than the interval tells.
   struct Known {
     std::size_t index;
-    LedgerEntry entry;
+    account::LedgerEntry entry;
     Details details;
   };
 
   void draw(const Interval& interval);
-  void draw_detour(const Ledger& ledger);
+  void draw_detour(const account::DetourLedger& ledger);
   std::vector<std::uint64_t> draw_actors(const Interval& interval, const Details& details);
   PerfettoRow& row_of(Category category);
 
@@ -98,4 +108,4 @@ class PerfettoCpu {
   std::uint64_t not_drawn_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers are those of the fields in Perfetto's published schema.
-#include "export/perfetto_file.h"
+#include "export/perfetto/perfetto_file.h"
 
-#include "base/quote.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
 
 constexpr std::uint64_t kSequence = 1;
@@ -171,4 +171,4 @@ void PerfettoFile::instant(std::uint64_t track, std::uint64_t at_ns, const Bar& 
   event(kInstant, track, at_ns, &bar, notes);
 }
 
-}  // namespace noised
+}  // namespace noised::exports

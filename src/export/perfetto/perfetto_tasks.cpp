@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of one task are in order each, though a wait is told after what was lost in the run behind it.
-#include "export/perfetto_tasks.h"
+#include "export/perfetto/perfetto_tasks.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "export/export.h"
-#include "export/perfetto_ledger.h"
+#include "export/perfetto/perfetto_cpu.h"
 
-namespace noised {
+namespace noised::exports {
 namespace {
 
 // Above the tracks of all CPUs; and their place is below them.
@@ -26,7 +26,7 @@ PerfettoTasks::Rows& PerfettoTasks::rows_of(std::size_t task) {
   if (found != rows_.end()) return found->second;
   if (task == 0) file_.track({kTasks, 0, "tasks", kBelowCpus, "Those that were watched."});
   const TaskRows::Row& of = tasks_.all()[task];
-  const std::string name = of.name == kNoName ? "task" : playback_.sources().at(of.name).name;
+  const std::string name = of.name == account::kNoName ? "task" : playback_.sources().at(of.name).name;
   const std::uint64_t id = kTasks + ((std::uint64_t{task} + 1) << kTrackBits);
   file_.track({id, kTasks, fmt::format("{} [{}]", name, of.pid), static_cast<unsigned>(task), ""});
   const auto row = [&](unsigned rank, const char* title, const char* description) {
@@ -39,7 +39,8 @@ PerfettoTasks::Rows& PerfettoTasks::rows_of(std::size_t task) {
       .first->second;
 }
 
-void PerfettoTasks::loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) {
+void PerfettoTasks::loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+                         std::string_view details) {
   Rows& rows = rows_of(tasks_.lost(loss));
   std::vector<std::pair<std::size_t, std::pair<std::string_view, std::string_view>>> known;
   each_detail(details, [&](std::size_t entry, std::string_view key, std::string_view value) {
@@ -51,7 +52,7 @@ void PerfettoTasks::loss(std::size_t cpu, const Loss& loss, const Ledger& ledger
     }
   };
   const std::string name = largest_part(ledger, playback_.sources());
-  PerfettoRow& row = loss.kind == LossKind::interrupted ? rows.interrupted : rows.waited;
+  PerfettoRow& row = loss.kind == account::LossKind::interrupted ? rows.interrupted : rows.waited;
   const bool drawn = row.bar(ledger.detour.start_ns, ledger.detour.end_ns,
                              {.name = name, .category = to_string(loss.kind)}, [&](auto& notes) {
                                notes.number("cpu", playback_.cpu_number(cpu));
@@ -66,7 +67,7 @@ void PerfettoTasks::draw_run(Rows& rows, std::size_t cpu, std::uint64_t start_ns
   if (!rows.runs.bar(start_ns, end_ns, {.name = name, .category = "run", .repeated = true}, {})) ++not_drawn_;
 }
 
-void PerfettoTasks::ran(std::size_t cpu, const TaskRun& run) {
+void PerfettoTasks::ran(std::size_t cpu, const account::TaskRun& run) {
   const std::size_t task = tasks_.ran(run);
   Rows& rows = rows_of(task);
   draw_run(rows, cpu, run.start_ns, run.end_ns);
@@ -78,7 +79,7 @@ void PerfettoTasks::ran(std::size_t cpu, const TaskRun& run) {
 }
 
 void PerfettoTasks::finish() {
-  for (const RunningTask& each : playback_.running())
+  for (const recording::RunningTask& each : playback_.running())
     draw_run(rows_of(tasks_.of(each.task.pid)), each.cpu, each.task.start_ns, each.until_ns);
   for (auto& [task, rows] : rows_) {
     rows.runs.finish();
@@ -87,4 +88,4 @@ void PerfettoTasks::finish() {
   }
 }
 
-}  // namespace noised
+}  // namespace noised::exports

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "export_scene.h"
+#include "unit/export/scene.h"
 
 namespace noised::test {
 

@@ -2,12 +2,14 @@
 // Streams of watched tasks are in order, and say what the report and the counts of the tasks say.
 #include <catch2/catch_test_macros.hpp>
 
-#include "export/ctf.h"
-#include "export/ctf_metadata.h"
-#include "export_ctf_read.h"
-#include "watched_scene.h"
+#include "export/ctf/ctf.h"
+#include "export/ctf/ctf_metadata.h"
+#include "unit/account/watched_scene.h"
+#include "unit/export/ctf_read.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::exports;
 using namespace noised::test;
 
 namespace {

@@ -3,13 +3,15 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "export/ctf.h"
-#include "export/ctf_metadata.h"
-#include "export/ctf_order.h"
-#include "export/ctf_stream.h"
-#include "export_ctf_read.h"
+#include "export/ctf/ctf.h"
+#include "export/ctf/ctf_metadata.h"
+#include "export/ctf/ctf_order.h"
+#include "export/ctf/ctf_stream.h"
+#include "unit/export/ctf_read.h"
 
 using namespace noised;
+using namespace noised::exports;
+using namespace noised::recording;
 using namespace noised::test;
 
 namespace {

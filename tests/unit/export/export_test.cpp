@@ -7,15 +7,16 @@
 #include <sstream>
 
 #include "export/csv.h"
-#include "export/interval_order.h"
 #include "export/lanes.h"
 #include "export/new_file.h"
-#include "export/perfetto.h"
-#include "export/protobuf.h"
-#include "export_read.h"
-#include "export_scene.h"
+#include "export/perfetto/perfetto.h"
+#include "export/perfetto/perfetto_file.h"
+#include "unit/export/read.h"
+#include "unit/export/scene.h"
 
 using namespace noised;
+using namespace noised::exports;
+using namespace noised::recording;
 using namespace noised::test;
 
 namespace {

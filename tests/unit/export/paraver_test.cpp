@@ -5,12 +5,14 @@
 
 #include <sstream>
 
-#include "export/paraver.h"
-#include "export/paraver_names.h"
-#include "export/paraver_timeline.h"
-#include "export_scene.h"
+#include "export/paraver/paraver.h"
+#include "export/paraver/paraver_names.h"
+#include "export/paraver/paraver_timeline.h"
+#include "unit/export/scene.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::exports;
 using namespace noised::test;
 
 namespace {
@@ -66,14 +68,14 @@ TEST_CASE("a detour's states paint each nanosecond as its ledger has it", "[expo
   ParaverTimeline timeline(sources, [&](const ParaverRecord& record) { records.push_back(record); });
   Attributor attributor;
   const OverheadBounds bounds;
-  Ledger ledger;
+  DetourLedger ledger;
   std::uint64_t now = 1'000;
   std::uint64_t painted = 0;
   for (int round = 0; round < 3'000; ++round) {
     const std::uint64_t length = 1 + random() % 60;
     const std::vector<Interval> intervals = random_intervals(random, now, length);
     attributor.attribute({now, now + length, false}, intervals, bounds, ledger);
-    const bool one_part = (ledger.overhead_ns != 0) + (ledger.outside_ns != 0) < 2;
+    const bool one_part = (ledger.overhead_ns != 0) + (ledger.outside_ns() != 0) < 2;
     records.clear();
     timeline.detour(ledger);
     std::uint64_t at = now;
@@ -100,9 +102,9 @@ TEST_CASE("a detour that begins in the one before has no overlapping states, and
   const SourceTable sources;
   std::vector<ParaverRecord> records;
   ParaverTimeline timeline(sources, [&](const ParaverRecord& record) { records.push_back(record); });
-  Ledger ledger;
+  DetourLedger ledger;
   ledger.detour = {100, 200, false};
-  ledger.outside_ns = 100;
+  ledger.hardware_ns = 100;
   timeline.detour(ledger);
   ledger.detour = {190, 290, false};
   timeline.detour(ledger);

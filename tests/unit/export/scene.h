@@ -3,9 +3,13 @@
 #pragma once
 
 #include "export/export.h"
-#include "recording_scene.h"
+#include "unit/recording/scene.h"
 
 namespace noised::test {
+
+using namespace noised::account;
+using namespace noised::exports;
+using namespace noised::recording;
 
 /// A run that loses some events of CPU 1, and some nobody knows where.
 class LossyRun : public RecordedRun {

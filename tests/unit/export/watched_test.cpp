@@ -4,14 +4,15 @@
 #include <set>
 
 #include "export/csv.h"
-#include "export/paraver.h"
-#include "export/paraver_sort.h"
-#include "export/perfetto.h"
-#include "export_read.h"
-#include "export_scene.h"
-#include "watched_scene.h"
+#include "export/paraver/paraver.h"
+#include "export/paraver/paraver_sort.h"
+#include "export/perfetto/perfetto.h"
+#include "unit/account/watched_scene.h"
+#include "unit/export/read.h"
+#include "unit/export/scene.h"
 
 using namespace noised;
+using namespace noised::exports;
 using namespace noised::test;
 
 namespace {
