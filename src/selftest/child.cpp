@@ -15,27 +15,27 @@
 #include <string>
 #include <utility>
 
-#include "base/quote.h"
-#include "selftest/crew.h"
+#include "base/text.h"
+#include "selftest/generator_threads.h"
 
 namespace noised::selftest {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kChildPatience{10};
 constexpr int kBetweenMarksMs = 50;
 
 // Runs on the CPU for a moment.
 Status mark(const GeneratorOptions& options, std::string_view name) {
-  Crew crew;
-  crew.add(on_cpu(options, std::string(name)), [](const Window&) {});
-  const Result<Window> window = crew.run(0, 1);
+  GeneratorThreads threads;
+  threads.add(on_cpu(options, std::string(name)), [](const Window&) {});
+  const Result<Window> window = threads.run(0, 1);
   return window ? success() : Status(window.error());
 }
 
 // Marks the CPU until the other end sends a command.
 Status mark_until_told(int socket, const GeneratorOptions& options, std::string_view name) {
-  for (const auto end = Clock::now() + kPatience; Clock::now() < end;) {
+  for (const auto end = Clock::now() + kChildPatience; Clock::now() < end;) {
     if (Status marked = mark(options, name); !marked) return marked;
     pollfd told{socket, POLLIN, 0};
     char command = 0;

@@ -6,9 +6,9 @@
 
 #include <string_view>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "base/descriptor.h"
+#include "base/files.h"
 #include "selftest/generator.h"
 
 namespace noised::selftest {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching occurrences with sightings, and judging the counts.
+// Matches occurrences with shown events, and judges the counts.
 #include "selftest/compare.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "selftest/sightings.h"
+#include "selftest/shown_events.h"
 
 namespace noised::selftest {
 namespace {
@@ -40,17 +40,17 @@ class Doubts {
   std::vector<Span> incomplete_;
 };
 
-// The sightings that overlap an occurrence: both are in order, and sightings are apart from each other.
-std::span<Sighting> touching(std::vector<Sighting>& sightings, const Occurrence& occurrence) {
-  const auto first = std::partition_point(sightings.begin(), sightings.end(),
-                                          [&](const Sighting& s) { return s.end_ns < occurrence.start_ns; });
-  const auto last =
-      std::partition_point(first, sightings.end(), [&](const Sighting& s) { return s.start_ns <= occurrence.end_ns; });
+// The shown events that overlap an occurrence: both are in order, and shown events are apart from each other.
+std::span<ShownEvent> touching(std::vector<ShownEvent>& shown_events, const Occurrence& occurrence) {
+  const auto first = std::partition_point(shown_events.begin(), shown_events.end(),
+                                          [&](const ShownEvent& s) { return s.end_ns < occurrence.start_ns; });
+  const auto last = std::partition_point(first, shown_events.end(),
+                                         [&](const ShownEvent& s) { return s.start_ns <= occurrence.end_ns; });
   return {first, last};
 }
 
-bool in_window(const Truth& truth, const Sighting& sighting) {
-  return sighting.start_ns >= truth.first_ns && sighting.end_ns <= truth.last_ns;
+bool in_window(const Truth& truth, const ShownEvent& shown_event) {
+  return shown_event.start_ns >= truth.first_ns && shown_event.end_ns <= truth.last_ns;
 }
 
 std::vector<Occurrence> soonest_end_first(std::vector<Occurrence> occurrences) {
@@ -60,26 +60,46 @@ std::vector<Occurrence> soonest_end_first(std::vector<Occurrence> occurrences) {
   return occurrences;
 }
 
+// Who noised says had the CPU at the time of something that did not show.
+void blame(const Truth& truth, const Occurrence& missed, std::uint64_t count, std::span<const DetourView> detours,
+           Row& row) {
+  if (count == 0) return;
+  row.missed += count;
+  const DetourEntryView* most = nullptr;
+  for (const DetourView& detour : detours) {
+    const Span span{detour.start_ns, detour.start_ns + detour.duration_ns};
+    if (detour.cpu != truth.cpu || !overlap(span, missed)) continue;
+    for (const DetourEntryView& entry : detour.entries) {
+      if (most == nullptr || entry.self_ns > most->self_ns) most = &entry;
+    }
+  }
+  row.blamed[most == nullptr ? "no detour" : most->kind + ":" + most->name] += count;
+}
+
 /// Events: each interval shown stands for one occurrence that was possible then. The one that must come soonest takes
 /// the first; of those that end together (a batch of timers) the latest, so that what is left without an interval is
 /// what lies where one is missing. Returns how many intervals noised showed.
 std::uint64_t match_events(const Truth& truth, std::span<const DetourView> detours, const Doubts& doubts, Row& row) {
-  std::vector<Sighting> sightings = find_sightings({truth.sources, 0, truth.inside, {}}, truth.cpu, detours);
+  std::vector<ShownEvent> shown_events = find_shown_events({truth.sources, 0, truth.inside, {}}, truth.cpu, detours);
   std::uint64_t shown = 0;
-  for (const Sighting& sighting : sightings) shown += in_window(truth, sighting) ? sighting.intervals : 0;
+  for (const ShownEvent& shown_event : shown_events) shown += in_window(truth, shown_event) ? shown_event.intervals : 0;
   std::uint64_t matched = 0;
   for (const Occurrence& occurrence : soonest_end_first(truth.occurrences)) {
     std::uint64_t left = occurrence.count;
     bool placeless = false;
-    for (Sighting& sighting : touching(sightings, occurrence)) {
-      const std::uint64_t taken = std::min(left, sighting.intervals);
-      sighting.intervals -= taken;
+    for (ShownEvent& shown_event : touching(shown_events, occurrence)) {
+      const std::uint64_t taken = std::min(left, shown_event.intervals);
+      shown_event.intervals -= taken;
       left -= taken;
       matched += taken;
-      (sighting.incomplete ? row.in_doubt : row.found) += taken;
-      placeless |= sighting.placeless;
+      (shown_event.incomplete ? row.in_doubt : row.found) += taken;
+      placeless |= shown_event.placeless;
     }
-    (placeless || doubts.excuse(occurrence) ? row.in_doubt : row.missed) += left;
+    if (placeless || doubts.excuse(occurrence)) {
+      row.in_doubt += left;
+    } else {
+      blame(truth, occurrence, left, detours, row);
+    }
   }
   row.shared = truth.shared;
   if (truth.shared) return shown;
@@ -99,19 +119,19 @@ struct Times {
 /// Activations that share a detour are compared together, and only when every one of them is beyond doubt.
 class Group {
  public:
-  void add(const Occurrence& activation, std::span<Sighting> sightings, bool clean, Times& times) {
-    if (sightings.empty()) return;
-    if (sightings.data() >= end_) close(times);
+  void add(const Occurrence& activation, std::span<ShownEvent> shown_events, bool clean, Times& times) {
+    if (shown_events.empty()) return;
+    if (shown_events.data() >= end_) close(times);
     clean_ &= clean;
     worked_ns_ += activation.cpu_ns;
     charged_ns_ += activation.charged_ns;
     ++activations_;
-    for (const Sighting& sighting : sightings) {
-      if (&sighting < end_) continue;
-      shown_ns_ += sighting.task_ns;
-      clean_ &= !sighting.summed;
+    for (const ShownEvent& shown_event : shown_events) {
+      if (&shown_event < end_) continue;
+      shown_ns_ += shown_event.task_ns;
+      clean_ &= !shown_event.summed;
     }
-    end_ = std::max<const Sighting*>(end_, sightings.data() + sightings.size());
+    end_ = std::max<const ShownEvent*>(end_, shown_events.data() + shown_events.size());
   }
 
   void close(Times& times) {
@@ -126,7 +146,7 @@ class Group {
   }
 
  private:
-  const Sighting* end_ = nullptr;  // after the last one counted
+  const ShownEvent* end_ = nullptr;  // after the last one counted
   std::uint64_t worked_ns_ = 0;
   std::uint64_t charged_ns_ = 0;
   std::uint64_t shown_ns_ = 0;
@@ -135,20 +155,43 @@ class Group {
 };
 
 // The host took the CPU meanwhile: the activation is there, but how long noised should have shown it is not known.
-bool stretched(const Occurrence& activation, std::span<const Sighting> sightings) {
-  if (std::any_of(sightings.begin(), sightings.end(), [](const Sighting& s) { return s.stretched; })) return true;
+bool stretched(const Occurrence& activation, std::span<const ShownEvent> shown_events) {
+  if (std::any_of(shown_events.begin(), shown_events.end(), [](const ShownEvent& s) { return s.stretched; }))
+    return true;
   const auto wall_ns = static_cast<double>(activation.end_ns - activation.start_ns);
   const auto cpu_ns = static_cast<double>(activation.cpu_ns);
   return wall_ns - cpu_ns > cpu_ns * kStretch + static_cast<double>(kStretchFloor);
 }
 
-void judge_activation(const Occurrence& activation, std::span<Sighting> sightings, const Doubts& doubts, Row& row) {
-  if (sightings.empty()) {
-    ++(doubts.excuse(activation) ? row.in_doubt : row.missed);
-  } else if (std::any_of(sightings.begin(), sightings.end(), [](const Sighting& s) { return s.wrong_waker; })) {
-    ++row.missed;
+// An activation that does not show was booked on others, where a detour that holds all of it names who had the time:
+// what a loss hides is unexplained.
+bool blamed_on_others(const Truth& truth, const Occurrence& activation, std::span<const DetourView> detours) {
+  return std::ranges::any_of(detours, [&](const DetourView& detour) {
+    const std::uint64_t end_ns = detour.start_ns + detour.duration_ns;
+    if (detour.cpu != truth.cpu || detour.start_ns > activation.start_ns || end_ns < activation.end_ns) return false;
+    std::uint64_t unexplained_ns = 0;
+    for (const DetourEntryView& entry : detour.entries) {
+      if (entry.kind == "unexplained") unexplained_ns += entry.self_ns;
+    }
+    return static_cast<double>(unexplained_ns) < static_cast<double>(activation.cpu_ns) * (1 - kMostBlamed);
+  });
+}
+
+void judge_activation(const Truth& truth, const Occurrence& activation, std::span<ShownEvent> shown_events,
+                      std::span<const DetourView> detours, const Doubts& doubts, Row& row) {
+  if (shown_events.empty()) {
+    const bool blamed = blamed_on_others(truth, activation, detours);
+    if (!blamed && doubts.excuse(activation)) {
+      ++row.in_doubt;
+      return;
+    }
+    if (blamed) ++row.misattributed;
+    blame(truth, activation, 1, detours, row);
+  } else if (std::any_of(shown_events.begin(), shown_events.end(), [](const ShownEvent& s) { return s.wrong_waker; })) {
     ++row.misattributed;
-  } else if (std::any_of(sightings.begin(), sightings.end(), [](const Sighting& s) { return s.incomplete; })) {
+    ++row.missed;
+    ++row.blamed["another waker"];
+  } else if (std::any_of(shown_events.begin(), shown_events.end(), [](const ShownEvent& s) { return s.incomplete; })) {
     ++row.in_doubt;
   } else {
     ++row.found;
@@ -157,9 +200,9 @@ void judge_activation(const Occurrence& activation, std::span<Sighting> sighting
 
 // Whether the task was preempted on its way from one activation to the next, so that it shows once more in between;
 // each preemption explains one such interval.
-bool on_the_way(std::vector<Occurrence>& activations, const Sighting& sighting) {
+bool on_the_way(std::vector<Occurrence>& activations, const ShownEvent& shown_event) {
   const auto next = std::partition_point(activations.begin(), activations.end(),
-                                         [&](const Occurrence& each) { return each.start_ns < sighting.start_ns; });
+                                         [&](const Occurrence& each) { return each.start_ns < shown_event.start_ns; });
   if (next == activations.end() || next->preempted == 0) return false;
   --next->preempted;
   return true;
@@ -171,23 +214,25 @@ std::uint64_t match_task(const Truth& truth, unsigned source, std::span<const De
   std::vector<Occurrence> activations = truth.occurrences;
   std::erase_if(activations, [source](const Occurrence& each) { return each.source != source; });
   const unsigned pid = activations.empty() ? 0 : activations.front().pid;
-  std::vector<Sighting> sightings = find_sightings({{truth.sources[source]}, pid, {}, truth.waker}, truth.cpu, detours);
-  std::vector<bool> used(sightings.size(), false);
+  std::vector<ShownEvent> shown_events =
+      find_shown_events({{truth.sources[source]}, pid, {}, truth.waker}, truth.cpu, detours);
+  std::vector<bool> used(shown_events.size(), false);
   Group group;
   for (const Occurrence& activation : activations) {
-    const std::span<Sighting> touched = touching(sightings, activation);
-    for (const Sighting& sighting : touched) used[static_cast<std::size_t>(&sighting - sightings.data())] = true;
+    const std::span<ShownEvent> touched = touching(shown_events, activation);
+    for (const ShownEvent& shown_event : touched)
+      used[static_cast<std::size_t>(&shown_event - shown_events.data())] = true;
     const std::uint64_t found = row.found;
-    judge_activation(activation, touched, doubts, row);
+    judge_activation(truth, activation, touched, detours, doubts, row);
     const bool timed = row.found != found && activation.charged_ns != 0 && !stretched(activation, touched);
     group.add(activation, touched, timed, times);
   }
   group.close(times);
   std::uint64_t shown = 0;
-  for (std::size_t i = 0; i < sightings.size(); ++i) {
-    if (!in_window(truth, sightings[i])) continue;
+  for (std::size_t i = 0; i < shown_events.size(); ++i) {
+    if (!in_window(truth, shown_events[i])) continue;
     ++shown;
-    if (!used[i] && !on_the_way(activations, sightings[i])) ++row.misattributed;
+    if (!used[i] && !on_the_way(activations, shown_events[i])) ++row.misattributed;
   }
   return shown;
 }
@@ -211,34 +256,54 @@ double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// Wilson's lower bound of a share, one-sided, at 95%.
+double least_share(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return 0;
+  constexpr double kZ = 1.645;
+  const auto n = static_cast<double>(whole);
+  const double p = static_cast<double>(std::min(part, whole)) / n;
+  const double middle = p + kZ * kZ / (2 * n);
+  const double half = kZ * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
+  return std::max(0.0, (middle - half) / (1 + kZ * kZ / n));
+}
+
+std::string blamed_text(const Row& row) {
+  std::string text;
+  for (const auto& [name, count] : row.blamed) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name);
+  return text.empty() ? text : "; noised showed there: " + text;
+}
+
 // Why too little is known to say anything; empty: enough is.
 std::string why_undecided(const Truth& truth, const Row& row) {
   const std::uint64_t judged = row.found + row.missed;
+  if (row.least_recall() < kLeastCertain) return fmt::format("only {} could be judged, which proves little", judged);
   if (share(judged, row.injected) < kLeastJudged)
     return fmt::format("only {} of {} could be judged: the host, or a loss, touched the others", judged, row.injected);
   if (truth.shape == Shape::activations && (!row.time_error || share(row.timed, row.injected) < kLeastTimed))
     return fmt::format("only {} of {} could be timed", row.timed, row.injected);
+  // The host had the CPU while the kernel charged the task for it.
+  if (row.time_error && row.time_uncertainty > kLargestTimeError)
+    return fmt::format("the kernel's account is known within {:.1f}% only", row.time_uncertainty * 100);
   return {};
 }
 
-std::string why_not(const Truth& truth, const Row& row, std::uint64_t shown) {
+std::string why_not(const Truth& truth, const Row& row) {
   if (row.injected == 0) return "nothing was injected";
   if (truth.kernel && truth.kernel->count < row.injected)
     return fmt::format("the generator is wrong: {} counts only {}", truth.kernel->counter, truth.kernel->count);
   const std::uint64_t judged = row.found + row.missed;
-  if (share(row.found, judged) < kLeastRecall) return fmt::format("found {} of {}", row.found, judged);
-  if (share(row.misattributed, shown) > 1 - kLeastPrecision)
-    return fmt::format("{} of the {} shown were not done", row.misattributed, shown);
+  if (share(row.found, judged) < kLeastRecall)
+    return fmt::format("found {} of {}{}", row.found, judged, blamed_text(row));
+  if (share(row.misattributed, row.shown) > 1 - kLeastPrecision)
+    return fmt::format("{} of the {} shown were not done", row.misattributed, row.shown);
   if (!row.time_error) return {};
-  if (row.time_uncertainty > kLargestTimeError)
-    return fmt::format("the kernel's account is known within {:.1f}% only", row.time_uncertainty * 100);
-  if (std::abs(*row.time_error) > kLargestTimeError) return "the time is wrong";
+  if (std::abs(*row.time_error) > std::max(kLargestTimeError, row.time_uncertainty)) return "the time is wrong";
   return {};
 }
 
 // Nothing may show; but where nothing at all was shown, that says nothing.
 std::string why_not_absent(const Truth& truth, std::span<const DetourView> detours, Row& row) {
-  for (const Sighting& each : find_sightings({truth.sources, 0, {}, {}}, truth.cpu, detours))
+  for (const ShownEvent& each : find_shown_events({truth.sources, 0, {}, {}}, truth.cpu, detours))
     row.misattributed += in_window(truth, each) ? each.intervals : 0;
   if (row.misattributed != 0) return fmt::format("{} shown where none was", row.misattributed);
   const bool any = std::any_of(detours.begin(), detours.end(), [&](const DetourView& detour) {
@@ -248,6 +313,10 @@ std::string why_not_absent(const Truth& truth, std::span<const DetourView> detou
 }
 
 }  // namespace
+
+double Row::least_recall() const { return least_share(found, found + missed); }
+
+double Row::least_precision() const { return shared ? 0 : least_share(shown - std::min(shown, misattributed), shown); }
 
 Row compare(const Truth& truth, std::span<const DetourView> detours, const Losses& losses) {
   Row row;
@@ -263,17 +332,20 @@ Row compare(const Truth& truth, std::span<const DetourView> detours, const Losse
   const Doubts doubts(truth, detours, losses);
   switch (truth.shape) {
     case Shape::events:
-      row.reason = why_not(truth, row, match_events(truth, detours, doubts, row));
+      row.shown = match_events(truth, detours, doubts, row);
+      row.reason = why_not(truth, row);
       break;
     case Shape::activations:
-      row.reason = why_not(truth, row, match_activations(truth, detours, doubts, row));
+      row.shown = match_activations(truth, detours, doubts, row);
+      row.reason = why_not(truth, row);
       break;
     case Shape::absence:
       row.reason = why_not_absent(truth, detours, row);
       break;
   }
-  if (row.reason.empty() && truth.shape != Shape::absence) {
-    row.reason = why_undecided(truth, row);
+  // Noise that could not be made, like too little of it, says nothing of noised.
+  if (truth.shape != Shape::absence && (row.injected == 0 || row.reason.empty())) {
+    if (row.injected != 0) row.reason = why_undecided(truth, row);
     row.undecided = !row.reason.empty();
   }
   row.verdict = row.reason.empty() ? Verdict::pass : Verdict::fail;

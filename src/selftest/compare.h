@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <noised/views.h>
+#include "model/views.h"
 
 #include "selftest/truth.h"
 
@@ -27,12 +28,19 @@ struct Row {
   std::uint64_t misattributed = 0;  ///< shown under this name when nothing of the kind was done
   bool shared = false;         ///< others make this source too: what was not done cannot be told, and is not counted
   std::uint64_t in_doubt = 0;  ///< where noised itself says that it lost something, or the host took the CPU
-  std::uint64_t timed = 0;     ///< activations whose time was compared
+  std::uint64_t shown = 0;     ///< intervals, or detours with the task, that noised showed under the name
+  std::map<std::string, std::uint64_t> blamed;  ///< what noised showed where something was missed, and how often
+  std::uint64_t timed = 0;                      ///< activations whose time was compared
   std::optional<double> time_error;  ///< their total by noised over the kernel's account (its middle), less 1
   double time_uncertainty = 0;       ///< of that: the kernel's account may begin before the task has the CPU
   Verdict verdict = Verdict::fail;
   bool undecided = false;  ///< it failed only because too few could be judged or timed: another try may tell
   std::string reason;      ///< why it did not pass
+
+  /// The least that the share of found among those judged can be, and of what was done among those shown, with 95%
+  /// certainty (Wilson's bound): found 100 of 100, it is 97.4%. 0 where there is none.
+  [[nodiscard]] double least_recall() const;
+  [[nodiscard]] double least_precision() const;
 };
 
 struct Span {
@@ -50,6 +58,12 @@ struct Losses {
 inline constexpr double kLeastRecall = 0.999;      ///< found of found + missed
 inline constexpr double kLeastPrecision = 0.99;    ///< of all that noised showed under the name
 inline constexpr double kLargestTimeError = 0.02;  ///< and of its uncertainty
+/// Of fewer than 2,703 not even all found prove kLeastRecall: then at least this much must be certain, as it is with 11
+/// found of 11.
+inline constexpr double kLeastCertain = 0.8;
+/// Where an activation does not show and a loss might excuse it, others may have had at most this share of its CPU
+/// time, beside what else is in the detour: more was told of them than was theirs.
+inline constexpr double kMostBlamed = 0.1;
 /// Where more than a tenth is in doubt, the rest proves too little.
 inline constexpr double kLeastJudged = 0.9;
 /// Of the activations, those that the host left alone: each is timed within kStretch, so a quarter tell what all would.

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include "selftest/truth.h"
 

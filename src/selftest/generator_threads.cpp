@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settling threads, and the clocks they use.
-#include "selftest/crew.h"
+#include "selftest/generator_threads.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -15,9 +15,9 @@
 #include <mutex>
 #include <thread>
 
-#include "base/cpu_set.h"
-#include "base/monotonic.h"
-#include "base/quote.h"
+#include "base/clocks.h"
+#include "base/cpus.h"
+#include "base/text.h"
 
 namespace noised::selftest {
 namespace {
@@ -59,7 +59,7 @@ Status settle(const Place& place) {
 
 }  // namespace
 
-Result<Window> Crew::run(std::uint64_t duration_ns, unsigned slower) {
+Result<Window> GeneratorThreads::run(std::uint64_t duration_ns, unsigned slower) {
   const std::uint64_t margin = slower * kMargin;
   std::vector<Status> settled(members_.size(), success());
   std::latch ready(static_cast<std::ptrdiff_t>(members_.size()));

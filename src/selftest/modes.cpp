@@ -7,8 +7,8 @@
 #include <cassert>
 #include <cerrno>
 
-#include "base/cpu_set.h"
-#include "base/quote.h"
+#include "base/cpus.h"
+#include "base/text.h"
 #include "selftest/generator.h"
 
 namespace noised::selftest {

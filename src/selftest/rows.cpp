@@ -5,15 +5,14 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+#include "model/json_fields.h"
 #include "selftest/compare.h"
-#include "views/format.h"
-#include "views/json_fields.h"
-#include "views/table.h"
+#include "views/text.h"
 
 namespace noised::selftest {
 namespace {
 
-using views::Json;
 using views::Table;
 
 std::string_view verdict_text(Verdict verdict) {
@@ -38,12 +37,15 @@ Json row_json(const Row& row) {
             {"missed", row.missed},
             {"misattributed", row.misattributed},
             {"in_doubt", row.in_doubt},
+            {"least_recall", row.least_recall()},
+            {"least_precision", row.least_precision()},
+            {"blamed", row.blamed},
             {"timed", row.timed},
             {"time_error_percent", Json()},
             {"time_uncertainty_percent", Json()},
             {"verdict", verdict_text(row.verdict)},
             {"reason", Json()}};
-  if (row.shared) json["misattributed"] = Json();
+  if (row.shared) json["misattributed"] = json["least_precision"] = Json();
   if (row.time_error) {
     json["time_error_percent"] = *row.time_error * 100;
     json["time_uncertainty_percent"] = row.time_uncertainty * 100;
@@ -57,8 +59,17 @@ Json row_json(const Row& row) {
 std::string rows_to_json(const std::vector<Row>& rows) {
   Json json{{"schema", "noised.selftest/1"}, {"pass", all_pass(rows)}, {"rows", Json::array()}};
   for (const Row& row : rows) json["rows"].push_back(row_json(row));
-  return views::dump(json);
+  return dump(json);
 }
+
+namespace {
+
+// "> 97.3%": rounded down, for it is a bound.
+std::string bound_text(std::uint64_t of, double least) {
+  return of == 0 ? "-" : fmt::format("> {:.2f}%", std::floor(least * 1e4) / 100);
+}
+
+}  // namespace
 
 std::string rows_to_text(const std::vector<Row>& rows) {
   using enum Table::Align;
@@ -69,6 +80,8 @@ std::string rows_to_text(const std::vector<Row>& rows) {
                {"missed", right},
                {"misattributed", right},
                {"in doubt", right},
+               {"recall", right},
+               {"precision", right},
                {"time error", right},
                {"", left}});
   for (const Row& row : rows) {
@@ -77,9 +90,11 @@ std::string rows_to_text(const std::vector<Row>& rows) {
     for (const std::uint64_t count : {row.injected, row.found, row.missed, row.misattributed, row.in_doubt})
       cells.push_back(row.verdict == Verdict::unsupported ? "-" : std::to_string(count));
     if (row.shared) cells[5] = "-";
+    cells.push_back(bound_text(row.found + row.missed, row.least_recall()));
+    cells.push_back(bound_text(row.shared ? 0 : row.shown, row.least_precision()));
     cells.push_back(
         row.time_error ? fmt::format("{:+.2f}% ± {:.2f}%", *row.time_error * 100, row.time_uncertainty * 100) : "-");
-    cells.push_back(row.reason.empty() ? verdict : verdict + ": " + views::printable(row.reason));
+    cells.push_back(row.reason.empty() ? verdict : verdict + ": " + printable(row.reason));
     table.add(std::move(cells));
   }
   return table.text();

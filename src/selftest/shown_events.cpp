@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looking through the entries of detours.
-#include "selftest/sightings.h"
+#include "selftest/shown_events.h"
 
 #include <algorithm>
 #include <charconv>
@@ -38,14 +38,14 @@ bool is_task(const DetourEntryView& entry, const std::string& name) {
 class Reader {
  public:
   /// `asleep`: the last interval seen was the first part of one that slept; kept from detour to detour.
-  Reader(const Wanted& wanted, Sighting& sighting, bool& asleep)
-      : wanted_(wanted), sighting_(sighting), asleep_(asleep) {}
+  Reader(const Wanted& wanted, ShownEvent& shown_event, bool& asleep)
+      : wanted_(wanted), event_(shown_event), asleep_(asleep) {}
 
   void read(const DetourEntryView& entry) {
     leave(around_, entry);
     leave(counted_, entry);
-    if (detail(entry, "intervals")) sighting_.summed = true;
-    if (counted_ != kNone) sighting_.task_ns += entry.self_ns;
+    if (detail(entry, "intervals")) event_.summed = true;
+    if (counted_ != kNone) event_.task_ns += entry.self_ns;
     if (is_task(entry, wanted_.inside)) {
       around_ = entry.depth;
       task_shown_ = true;
@@ -57,19 +57,19 @@ class Reader {
     const bool part = entry.kind != "task" && detail(entry, "split");
     if (part) asleep_ = !asleep_;
     if (part && !asleep_) return;
-    sighting_.intervals += intervals_of(entry);
-    if (detail(entry, "stretched")) sighting_.stretched = true;
+    event_.intervals += intervals_of(entry);
+    if (detail(entry, "stretched")) event_.stretched = true;
     const std::optional<std::string> waker = detail(entry, "waker");
-    if (waker && !wanted_.waker.empty() && *waker != wanted_.waker) sighting_.wrong_waker = true;
+    if (waker && !wanted_.waker.empty() && *waker != wanted_.waker) event_.wrong_waker = true;
     if (entry.kind != "task" || counted_ != kNone) return;
-    sighting_.task_ns += entry.self_ns;
+    event_.task_ns += entry.self_ns;
     counted_ = entry.depth;
   }
 
   void finish() {
-    if (wanted_.inside.empty() || !sighting_.summed || !task_shown_ || !any_) return;
-    sighting_.placeless = true;
-    sighting_.intervals = 0;
+    if (wanted_.inside.empty() || !event_.summed || !task_shown_ || !any_) return;
+    event_.placeless = true;
+    event_.intervals = 0;
   }
 
  private:
@@ -80,7 +80,7 @@ class Reader {
   }
 
   const Wanted& wanted_;
-  Sighting& sighting_;
+  ShownEvent& event_;
   bool& asleep_;
   std::int64_t around_ = kNone;   // depth of the task that events must be inside of, while in it
   bool task_shown_ = false;       // that task is somewhere in the detour
@@ -90,21 +90,21 @@ class Reader {
 
 }  // namespace
 
-std::vector<Sighting> find_sightings(const Wanted& wanted, unsigned cpu, std::span<const DetourView> detours) {
-  std::vector<Sighting> sightings;
+std::vector<ShownEvent> find_shown_events(const Wanted& wanted, unsigned cpu, std::span<const DetourView> detours) {
+  std::vector<ShownEvent> shown_events;
   bool asleep = false;
   for (const DetourView& detour : detours) {
     if (detour.cpu != cpu) continue;
-    Sighting sighting;
-    sighting.start_ns = detour.start_ns;
-    sighting.end_ns = detour.start_ns + detour.duration_ns;
-    sighting.incomplete = detour.incomplete;
-    Reader reader(wanted, sighting, asleep);
+    ShownEvent shown_event;
+    shown_event.start_ns = detour.start_ns;
+    shown_event.end_ns = detour.start_ns + detour.duration_ns;
+    shown_event.incomplete = detour.incomplete;
+    Reader reader(wanted, shown_event, asleep);
     for (const DetourEntryView& entry : detour.entries) reader.read(entry);
     reader.finish();
-    if (sighting.intervals != 0 || sighting.placeless) sightings.push_back(sighting);
+    if (shown_event.intervals != 0 || shown_event.placeless) shown_events.push_back(shown_event);
   }
-  return sightings;
+  return shown_events;
 }
 
 }  // namespace noised::selftest

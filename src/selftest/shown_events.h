@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include <noised/views.h>
+#include "model/views.h"
 
 #include "selftest/truth.h"
 
 namespace noised::selftest {
 
 /// What one detour has of the sources that were looked for.
-struct Sighting {
+struct ShownEvent {
   std::uint64_t start_ns = 0;  ///< of the detour
   std::uint64_t end_ns = 0;
   std::uint64_t intervals = 0;
@@ -33,8 +33,8 @@ struct Wanted {
   std::string waker;                 ///< what an entry that shows a waker must show; empty: anything
 };
 
-/// The sightings on a CPU, in the order of the detours.
-std::vector<Sighting> find_sightings(const Wanted& wanted, unsigned cpu, std::span<const DetourView> detours);
+/// The shown events on a CPU, in the order of the detours.
+std::vector<ShownEvent> find_shown_events(const Wanted& wanted, unsigned cpu, std::span<const DetourView> detours);
 
 /// Whether [start_ns, end_ns] of one and the other have an instant in common.
 template <typename One, typename Other>

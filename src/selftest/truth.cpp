@@ -2,87 +2,71 @@
 // The truth as JSON, and what stands in its place.
 #include "selftest/truth.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
-#include "base/quote.h"
-#include "views/json_fields.h"
+#include "base/text.h"
+#include "model/json_fields.h"
 
 namespace noised::selftest {
 namespace {
 
-using views::Fields;
-using views::Json;
-
-constexpr std::string_view kSchema = "noised.noise/1";
 constexpr std::array<std::string_view, 3> kShapes = {"events", "activations", "absence"};
 
-Json identities_json(const std::vector<Identity>& identities) {
-  Json json = Json::array();
-  for (const Identity& each : identities) json.push_back({{"kind", each.kind}, {"name", each.name}});
-  return json;
-}
+constexpr auto kIdentityFields = [](auto& identity, const auto& field) {
+  field("kind", identity.kind);
+  field("name", identity.name);
+};
 
-Json occurrence_json(const Occurrence& each) {
-  return Json{
-      {"start_ns", each.start_ns},  {"end_ns", each.end_ns}, {"cpu_ns", each.cpu_ns}, {"charged_ns", each.charged_ns},
-      {"count", each.count},        {"source", each.source}, {"pid", each.pid},       {"slept", each.slept},
-      {"preempted", each.preempted}};
-}
+constexpr auto kKernelCountFields = [](auto& kernel, const auto& field) {
+  field("counter", kernel.counter);
+  field("count", kernel.count);
+};
 
-void read_identities(const Fields& fields, const char* key, std::vector<Identity>& out) {
-  fields.each(key, [&](const Fields& item) {
-    Identity& identity = out.emplace_back();
-    item.read("kind", identity.kind);
-    item.read("name", identity.name);
-  });
-}
+constexpr auto kOccurrenceFields = [](auto& occurrence, const auto& field) {
+  field("start_ns", occurrence.start_ns);
+  field("end_ns", occurrence.end_ns);
+  field("cpu_ns", occurrence.cpu_ns);
+  field("charged_ns", occurrence.charged_ns);
+  field("count", occurrence.count);
+  field("source", occurrence.source);
+  field("pid", occurrence.pid);
+  field("slept", occurrence.slept);
+  field("preempted", occurrence.preempted);
+};
 
-void read_occurrence(const Fields& fields, Occurrence& occurrence) {
-  fields.read("start_ns", occurrence.start_ns);
-  fields.read("end_ns", occurrence.end_ns);
-  fields.read("cpu_ns", occurrence.cpu_ns);
-  fields.read("charged_ns", occurrence.charged_ns);
-  fields.read("count", occurrence.count);
-  fields.read("source", occurrence.source);
-  fields.read("pid", occurrence.pid);
-  fields.read("slept", occurrence.slept);
-  fields.read("preempted", occurrence.preempted);
-}
+std::string_view shape_name(Shape shape) { return kShapes[static_cast<std::size_t>(shape)]; }
 
 void read_shape(const Fields& fields, Shape& shape) {
   std::string name;
-  fields.read("shape", name);
-  for (std::size_t i = 0; i < kShapes.size(); ++i) {
-    if (name == kShapes[i]) {
-      shape = static_cast<Shape>(i);
-      return;
-    }
-  }
-  fields.fail("shape", "not a shape");
+  fields("shape", name);
+  const auto found = std::find(kShapes.begin(), kShapes.end(), name);
+  if (found == kShapes.end()) return fields.fail("shape", "not a shape");
+  shape = static_cast<Shape>(found - kShapes.begin());
 }
 
-void read_truth(const Fields& fields, Truth& truth) {
-  views::expect_schema(fields, kSchema);
-  fields.read("mode", truth.mode);
-  fields.read("cpu", truth.cpu);
-  fields.read("how", truth.how);
-  fields.read_nullable("unsupported", truth.unsupported);
-  read_shape(fields, truth.shape);
-  fields.read("first_ns", truth.first_ns);
-  fields.read("last_ns", truth.last_ns);
-  read_identities(fields, "sources", truth.sources);
-  read_identities(fields, "fallback", truth.fallback);
-  fields.read("shared", truth.shared);
-  fields.read("inside", truth.inside);
-  fields.read("waker", truth.waker);
-  if (const Json* kernel = fields.optional("kernel"); kernel != nullptr && !kernel->is_null()) {
-    fields.object("kernel", [&](const Fields& inner) {
-      inner.read("counter", truth.kernel.emplace().counter);
-      inner.read("count", truth.kernel->count);
-    });
-  }
-  fields.each("occurrences", [&](const Fields& item) { read_occurrence(item, truth.occurrences.emplace_back()); });
+constexpr auto kTruthFields = [](auto& truth, const auto& field) {
+  field.schema("noised.noise/1");
+  field("mode", truth.mode);
+  field("cpu", truth.cpu);
+  field("how", truth.how);
+  field.nullable("unsupported", truth.unsupported);
+  field.custom("shape", truth.shape, shape_name, read_shape);
+  field("first_ns", truth.first_ns);
+  field("last_ns", truth.last_ns);
+  field("sources", truth.sources, kIdentityFields);
+  field("fallback", truth.fallback, kIdentityFields);
+  field("shared", truth.shared);
+  field("inside", truth.inside);
+  field("waker", truth.waker);
+  field.later("kernel", truth.kernel, kKernelCountFields);
+  field.derived("injected", truth.injected());
+  field("occurrences", truth.occurrences, kOccurrenceFields);
+};
+
+void read_truth(Truth& truth, const Fields& fields) {
+  kTruthFields(truth, fields);
   for (const Occurrence& each : truth.occurrences) {
     if (each.source >= truth.sources.size()) fields.fail("occurrences", "one points at no source");
   }
@@ -96,26 +80,9 @@ std::uint64_t Truth::injected() const {
   return sum;
 }
 
-std::string to_json(const Truth& truth) {
-  Json json{{"schema", kSchema}, {"mode", truth.mode}, {"cpu", truth.cpu}, {"how", truth.how}};
-  json["unsupported"] = truth.unsupported.empty() ? Json() : Json(truth.unsupported);
-  json["shape"] = kShapes[static_cast<std::size_t>(truth.shape)];
-  json["first_ns"] = truth.first_ns;
-  json["last_ns"] = truth.last_ns;
-  json["sources"] = identities_json(truth.sources);
-  json["fallback"] = identities_json(truth.fallback);
-  json["shared"] = truth.shared;
-  json["inside"] = truth.inside;
-  json["waker"] = truth.waker;
-  json["kernel"] = Json();
-  if (truth.kernel) json["kernel"] = {{"counter", truth.kernel->counter}, {"count", truth.kernel->count}};
-  json["injected"] = truth.injected();
-  json["occurrences"] = Json::array();
-  for (const Occurrence& each : truth.occurrences) json["occurrences"].push_back(occurrence_json(each));
-  return views::dump(json);
-}
+std::string to_json(const Truth& truth) { return dump(fields_json(truth, kTruthFields)); }
 
-Result<Truth> parse_truth(std::string_view json) { return views::parse_as<Truth>(json, "noise", read_truth); }
+Result<Truth> parse_truth(std::string_view json) { return parse_as<Truth>(json, "noise", read_truth); }
 
 Truth unsupported(std::string reason) {
   Truth truth;

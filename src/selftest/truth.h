@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
 namespace noised::selftest {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include "selftest/generator.h"
 

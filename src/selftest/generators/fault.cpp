@@ -7,17 +7,17 @@
 #include <cerrno>
 #include <memory>
 
-#include "base/monotonic.h"
-#include "selftest/crew.h"
+#include "base/clocks.h"
 #include "selftest/generator.h"
+#include "selftest/generator_threads.h"
 
 namespace noised::selftest {
 namespace {
 
-constexpr std::uint64_t kPeriod = 5'000'000;
+constexpr std::uint64_t kFaultPeriod = 5'000'000;
 // noised shows up to 33 intervals of a detour one by one, and sums those of a larger one by source.
-constexpr std::size_t kPages = 16;
-constexpr const char* kName = "noised-fault";
+constexpr std::size_t kFaultPages = 16;
+constexpr const char* kFaultName = "noised-fault";
 
 std::uint64_t faults_of_thread() {
   rusage usage{};
@@ -31,7 +31,7 @@ struct Unmap {
 };
 
 void touch(char* memory, std::size_t page) {
-  for (std::size_t i = 0; i < kPages; ++i) static_cast<volatile char*>(memory)[i * page] = 1;
+  for (std::size_t i = 0; i < kFaultPages; ++i) static_cast<volatile char*>(memory)[i * page] = 1;
 }
 
 // Every fault of the thread counts, by the kernel's account: those that nobody meant to make too.
@@ -44,7 +44,7 @@ void run(char* memory, std::size_t page, std::uint64_t period, const Window& win
     sleep_until(next);
     Occurrence& storm = out[done++];
     storm.start_ns = monotonic_ns();
-    madvise(memory, kPages * page, MADV_DONTNEED);
+    madvise(memory, kFaultPages * page, MADV_DONTNEED);
     touch(memory, page);
     const std::uint64_t now = faults_of_thread();
     storm.end_ns = monotonic_ns();
@@ -59,21 +59,21 @@ void run(char* memory, std::size_t page, std::uint64_t period, const Window& win
 
 Result<Truth> generate_fault(const GeneratorOptions& options) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t bytes = kPages * page;
+  const std::size_t bytes = kFaultPages * page;
   void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) return refused("mmap", errno);
   const std::unique_ptr<char, Unmap> memory(static_cast<char*>(mapped), Unmap{bytes});
   madvise(mapped, bytes, MADV_NOHUGEPAGE);
   Truth truth;
-  truth.how = "touching " + std::to_string(kPages) + " pages given back before, counted by getrusage";
+  truth.how = "touching " + std::to_string(kFaultPages) + " pages given back before, counted by getrusage";
   truth.sources = {{"page_fault", "user"}};
-  truth.inside = kName;
-  const std::uint64_t period = options.period(kPeriod);
+  truth.inside = kFaultName;
+  const std::uint64_t period = options.period(kFaultPeriod);
   truth.occurrences.resize(options.duration_ns / period + 1);
-  Crew crew;
-  crew.add(on_cpu(options, kName),
-           [&](const Window& window) { run(memory.get(), page, period, window, truth.occurrences); });
-  const Result<Window> window = crew.run(options.duration_ns, options.slower);
+  GeneratorThreads threads;
+  threads.add(on_cpu(options, kFaultName),
+              [&](const Window& window) { run(memory.get(), page, period, window, truth.occurrences); });
+  const Result<Window> window = threads.run(options.duration_ns, options.slower);
   if (!window) return window.error();
   truth.first_ns = window.value().start_ns;
   truth.last_ns = window.value().final_ns;

@@ -6,22 +6,22 @@
 
 #include <cerrno>
 
-#include "base/descriptor.h"
-#include "base/monotonic.h"
-#include "selftest/crew.h"
+#include "base/clocks.h"
+#include "base/files.h"
 #include "selftest/generator.h"
+#include "selftest/generator_threads.h"
 #include "selftest/kernel_count.h"
 
 namespace noised::selftest {
 namespace {
 
-constexpr std::uint64_t kPeriod = 500'000;
+constexpr std::uint64_t kHrtimerPeriod = 500'000;
 constexpr std::size_t kBatch = 64;
 // Arming a batch takes less, even where the machine is emulated. A timer armed too late would be none: Linux 7.2 does
 // not queue it, but calls what it would have called.
 constexpr std::uint64_t kAhead = 5'000'000;
 // PREEMPT_RT lets a thread run their callbacks, when it can.
-constexpr std::uint64_t kPatience = 10'000'000;
+constexpr std::uint64_t kHrtimerPatience = 10'000'000;
 constexpr unsigned kTimesPatient = 20;
 
 struct Timers {
@@ -74,7 +74,8 @@ void run(Timers& timers, std::uint64_t period, const Window& window) {
     if (first_ns + batch_ns >= window.end_ns) return;
     timers.arm(first_ns, period);
     sleep_until(first_ns + batch_ns);
-    for (unsigned i = 0; i < kTimesPatient && !timers.all_expired(); ++i) sleep_until(monotonic_ns() + kPatience);
+    for (unsigned i = 0; i < kTimesPatient && !timers.all_expired(); ++i)
+      sleep_until(monotonic_ns() + kHrtimerPatience);
     timers.collect(first_ns, period);
   }
 }
@@ -82,17 +83,17 @@ void run(Timers& timers, std::uint64_t period, const Window& window) {
 }  // namespace
 
 Result<Truth> generate_hrtimer(const GeneratorOptions& options) {
-  const std::uint64_t period = options.period(kPeriod);
+  const std::uint64_t period = options.period(kHrtimerPeriod);
   Timers timers;
   for (std::size_t i = 0; i < kBatch; ++i) {
     timers.descriptors.emplace_back(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     if (!timers.descriptors.back()) return refused("timerfd_create", errno);
   }
   timers.expired.reserve(options.duration_ns / period + kBatch);
-  Crew crew;
-  crew.add(on_cpu(options, "noised-hrtimer"), [&](const Window& window) { run(timers, period, window); });
+  GeneratorThreads threads;
+  threads.add(on_cpu(options, "noised-hrtimer"), [&](const Window& window) { run(timers, period, window); });
   const auto before = interrupts_on(options.cpu, "LOC");
-  const Result<Window> window = crew.run(options.duration_ns, options.slower);
+  const Result<Window> window = threads.run(options.duration_ns, options.slower);
   const auto after = interrupts_on(options.cpu, "LOC");
   if (!window) return window.error();
   if (timers.error != 0) return refused("timerfd_settime", timers.error);

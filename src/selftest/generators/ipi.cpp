@@ -7,16 +7,16 @@
 
 #include <cerrno>
 
-#include "base/descriptor.h"
-#include "base/monotonic.h"
-#include "selftest/crew.h"
+#include "base/clocks.h"
+#include "base/files.h"
 #include "selftest/generator.h"
+#include "selftest/generator_threads.h"
 #include "selftest/kernel_count.h"
 
 namespace noised::selftest {
 namespace {
 
-constexpr std::uint64_t kPeriod = 1'000'000;
+constexpr std::uint64_t kIpiPeriod = 1'000'000;
 
 // An event that counts nothing: switching it touches no hardware.
 Descriptor open_event(unsigned cpu) {
@@ -39,11 +39,11 @@ Result<Truth> generate_ipi(const GeneratorOptions& options) {
   truth.how = "a performance event of the CPU switched on and off";
   truth.sources = {{"csd", "remote_function"}};
   truth.fallback = {{"vector", "call_function_single"}, {"vector", "call_function"}};
-  const std::uint64_t period = options.period(kPeriod);
+  const std::uint64_t period = options.period(kIpiPeriod);
   truth.occurrences.reserve(options.duration_ns / period + 1);
   int error = 0;
-  Crew crew;
-  crew.add(elsewhere(options, "noised-ipi"), [&](const Window& window) {
+  GeneratorThreads threads;
+  threads.add(elsewhere(options, "noised-ipi"), [&](const Window& window) {
     bool on = false;
     for (std::uint64_t next = window.start_ns; next < window.end_ns && error == 0; next += period) {
       sleep_until(next);
@@ -56,7 +56,7 @@ Result<Truth> generate_ipi(const GeneratorOptions& options) {
     }
   });
   const auto before = interrupts_on(options.cpu, "CAL");
-  const Result<Window> window = crew.run(options.duration_ns, options.slower);
+  const Result<Window> window = threads.run(options.duration_ns, options.slower);
   const auto after = interrupts_on(options.cpu, "CAL");
   if (!window) return window.error();
   if (error != 0) return refused("ioctl(PERF_EVENT_IOC_ENABLE)", error);

@@ -11,7 +11,7 @@
 namespace noised::selftest {
 namespace {
 
-constexpr std::size_t kPages = 64;
+constexpr std::size_t kUnmappedPages = 64;
 constexpr int kProtection = PROT_READ | PROT_WRITE;
 constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
 
@@ -20,7 +20,7 @@ constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
 // A hole in the middle of a mapping: its page tables stay, so there is one flush only, and filling it again needs none.
 Result<Truth> generate_munmap(const GeneratorOptions& options) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t bytes = kPages * page;
+  const std::size_t bytes = kUnmappedPages * page;
   void* const mapped = mmap(nullptr, bytes, kProtection, kFlags, -1, 0);
   if (mapped == MAP_FAILED) return refused("mmap", errno);
   void* const middle = static_cast<char*>(mapped) + bytes / 4;

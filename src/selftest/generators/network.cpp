@@ -13,16 +13,16 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/descriptor.h"
-#include "base/monotonic.h"
-#include "selftest/crew.h"
+#include "base/clocks.h"
+#include "base/files.h"
 #include "selftest/generator.h"
+#include "selftest/generator_threads.h"
 #include "selftest/kernel_count.h"
 
 namespace noised::selftest {
 namespace {
 
-constexpr std::uint64_t kPeriod = 2'000'000;
+constexpr std::uint64_t kNetworkPeriod = 2'000'000;
 constexpr const char* kSteering = "/sys/class/net/lo/queues/rx-0/rps_cpus";
 
 // The first step that fails, or null. errno says why.
@@ -100,13 +100,13 @@ Result<Truth> generate_network(const GeneratorOptions& options) {
   Truth truth;
   truth.how = "loopback in a network namespace, steered to the CPU (RPS)";
   truth.sources = {{"softirq", "NET_RX"}};
-  const std::uint64_t period = options.period(kPeriod);
+  const std::uint64_t period = options.period(kNetworkPeriod);
   truth.occurrences.reserve(options.duration_ns / period + 1);
-  Crew crew;
-  crew.add(elsewhere(options, "noised-network"),
-           [&](const Window& window) { talk(socket.get(), options.cpu, period, window, truth.occurrences); });
+  GeneratorThreads threads;
+  threads.add(elsewhere(options, "noised-network"),
+              [&](const Window& window) { talk(socket.get(), options.cpu, period, window, truth.occurrences); });
   const auto before = softirqs_on(options.cpu, "NET_RX");
-  const Result<Window> window = crew.run(options.duration_ns, options.slower);
+  const Result<Window> window = threads.run(options.duration_ns, options.slower);
   const auto after = softirqs_on(options.cpu, "NET_RX");
   if (!window) return window.error();
   if (before && after) truth.kernel = KernelCount{"/proc/softirqs NET_RX", *after - *before};

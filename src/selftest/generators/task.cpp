@@ -2,15 +2,14 @@
 // task: daemons that wake up at regular times and work for a while.
 #include <algorithm>
 
-#include "base/monotonic.h"
-#include "selftest/crew.h"
+#include "base/clocks.h"
 #include "selftest/generator.h"
-#include "selftest/work_for.h"
+#include "selftest/generator_threads.h"
 
 namespace noised::selftest {
 namespace {
 
-constexpr std::uint64_t kPeriod = 20'000'000;
+constexpr std::uint64_t kTaskPeriod = 20'000'000;
 constexpr std::size_t kLongestName = 15;
 
 struct Task {
@@ -57,14 +56,14 @@ void run(Task& task, const Window& window) {
 }  // namespace
 
 Result<Truth> generate_task(const GeneratorOptions& options) {
-  const std::uint64_t period = options.period_ns.value_or(std::max(kPeriod, 5 * options.work_ns));
+  const std::uint64_t period = options.period_ns.value_or(std::max(kTaskPeriod, 5 * options.work_ns));
   const std::string base = options.name.empty() ? "noised-task" : options.name;
   Truth truth;
   truth.shape = Shape::activations;
   truth.how = std::to_string(options.count) + " of " + base;
   std::vector<Task> tasks;
   tasks.reserve(options.count);
-  Crew crew;
+  GeneratorThreads threads;
   for (unsigned i = 0; i < options.count; ++i) {
     const std::string suffix = options.count == 1 ? "" : "-" + std::to_string(i);
     const std::string name = base.substr(0, kLongestName - suffix.size()) + suffix;
@@ -72,9 +71,9 @@ Result<Truth> generate_task(const GeneratorOptions& options) {
     // Allocated and touched now, so that no page fault of its own disturbs the CPU later.
     Task& task = tasks.emplace_back(Task{options.offset_ns * i, period, options.work_ns, i, {}});
     task.activations.resize(options.duration_ns / period + 2);
-    crew.add(on_cpu(options, name), [&task](const Window& window) { run(task, window); });
+    threads.add(on_cpu(options, name), [&task](const Window& window) { run(task, window); });
   }
-  const Result<Window> window = crew.run(options.duration_ns, options.slower);
+  const Result<Window> window = threads.run(options.duration_ns, options.slower);
   if (!window) return window.error();
   truth.first_ns = window.value().start_ns;
   truth.last_ns = window.value().final_ns;

@@ -5,16 +5,16 @@
 
 #include <cerrno>
 
-#include "base/descriptor.h"
-#include "base/monotonic.h"
-#include "selftest/crew.h"
+#include "base/clocks.h"
+#include "base/files.h"
 #include "selftest/generator.h"
+#include "selftest/generator_threads.h"
 #include "selftest/kernel_count.h"
 
 namespace noised::selftest {
 namespace {
 
-constexpr std::uint64_t kPeriod = 5'000'000;
+constexpr std::uint64_t kTimerPeriod = 5'000'000;
 
 // SO_RCVTIMEO is kept in ticks: unlike poll(2) and sleeping, it is no high-resolution timer.
 void wait_again_and_again(int socket, const Window& window, std::vector<Occurrence>& out) {
@@ -34,7 +34,7 @@ void wait_again_and_again(int socket, const Window& window, std::vector<Occurren
 }  // namespace
 
 Result<Truth> generate_timer(const GeneratorOptions& options) {
-  const std::uint64_t period = options.period(kPeriod);
+  const std::uint64_t period = options.period(kTimerPeriod);
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return refused("socket", errno);
   const timeval limit{static_cast<time_t>(period / 1'000'000'000),
@@ -46,11 +46,11 @@ Result<Truth> generate_timer(const GeneratorOptions& options) {
   truth.sources = {{"timer", "process_timeout"}};
   truth.shared = true;  // every thread of the kernel that waits with a time limit
   truth.occurrences.resize(options.duration_ns / period + 1);
-  Crew crew;
-  crew.add(on_cpu(options, "noised-timer"),
-           [&](const Window& window) { wait_again_and_again(socket.get(), window, truth.occurrences); });
+  GeneratorThreads threads;
+  threads.add(on_cpu(options, "noised-timer"),
+              [&](const Window& window) { wait_again_and_again(socket.get(), window, truth.occurrences); });
   const auto before = softirqs_on(options.cpu, "TIMER");
-  const Result<Window> window = crew.run(options.duration_ns, options.slower);
+  const Result<Window> window = threads.run(options.duration_ns, options.slower);
   const auto after = softirqs_on(options.cpu, "TIMER");
   if (!window) return window.error();
   // A softirq can run the timers of others too, never the other way round.

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "selftest/generator.h"
-#include "selftest_scene.h"
+#include "unit/selftest/scene.h"
 
 using namespace noised;
 using namespace noised::test;
@@ -62,7 +62,9 @@ TEST_CASE("a missing interval is looked for where it is missing", "[selftest]") 
   CHECK(row.in_doubt == 1);
   CHECK(row.missed == 0);
   scene.detours[40].incomplete = false;
-  CHECK(scene.compare({1, {}}).missed == 1);
+  const Row missed = scene.compare({1, {}});
+  CHECK(missed.missed == 1);
+  CHECK(missed.blamed.size() == 1);
 }
 
 TEST_CASE("neighbours that share a detour are both found", "[selftest]") {
@@ -130,6 +132,15 @@ TEST_CASE("too much doubt decides nothing, but what is wrong is wrong", "[selfte
   CHECK_FALSE(scene.compare().undecided);
 }
 
+TEST_CASE("what could not be made decides nothing, and is no pass", "[selftest]") {
+  EventScene scene(100);
+  scene.truth.occurrences.clear();
+  scene.detours.clear();
+  CHECK(scene.compare().verdict == Verdict::fail);
+  CHECK(scene.compare().reason == "nothing was injected");
+  CHECK(scene.compare().undecided);
+}
+
 TEST_CASE("absence passes only where something else was shown", "[selftest]") {
   EventScene scene;
   scene.truth.shape = selftest::Shape::absence;
@@ -163,14 +174,17 @@ TEST_CASE("rows are printed for people and for programs", "[selftest]") {
   scene.detours.erase(scene.detours.begin());
   const std::vector<Row> rows{scene.compare(), EventScene().compare()};
   CHECK(selftest::rows_to_text(rows) ==
-        "mode  cpu  injected  found  missed  misattributed  in doubt       time error\n"
-        "task    3       100     99       1              0         0   +0.50% ± 0.00%  FAIL: found 99 of 100\n"
-        "ipi     3      1000   1000       0              0         0                -  PASS\n");
+        "mode  cpu  injected  found  missed  misattributed  in doubt    recall  precision       time error\n"
+        "task    3       100     99       1              0         0  > 95.64%   > 97.33%   +0.50% ± 0.00%  "
+        "FAIL: found 99 of 100; noised showed there: 1 no detour\n"
+        "ipi     3      1000   1000       0              0         0  > 99.73%   > 99.73%                -  PASS\n");
   const auto json = nlohmann::json::parse(selftest::rows_to_json(rows));
   CHECK(json.at("schema") == "noised.selftest/1");
   CHECK(json.at("pass") == false);
   CHECK(json.at("rows").at(0).at("missed") == 1);
-  CHECK(json.at("rows").at(0).at("reason") == "found 99 of 100");
+  CHECK(json.at("rows").at(0).at("reason") == "found 99 of 100; noised showed there: 1 no detour");
+  CHECK(json.at("rows").at(0).at("blamed") == nlohmann::json{{"no detour", 1}});
+  CHECK(json.at("rows").at(1).at("least_recall") > 0.997);
   CHECK(json.at("rows").at(0).at("time_uncertainty_percent") == 0);
   CHECK(json.at("rows").at(1).at("time_error_percent").is_null());
   CHECK(json.at("rows").at(1).at("time_uncertainty_percent").is_null());

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <noised/views.h>
+#include "model/views.h"
 
 #include "selftest/compare.h"
 
