@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TOML in, Config out; a mistake is refused with its line rather than skipped, so no typing error goes unnoticed.
-#include "service/config.h"
+#include "noised/config.h"
 
 #include <toml++/toml.h>
 
@@ -10,13 +10,12 @@
 #include <iterator>
 #include <vector>
 
-#include "base/parse.h"
-#include "base/quote.h"
-#include "base/read_file.h"
-#include "service/settings.h"
+#include "base/cpus.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "noised/settings.h"
 
-namespace noised {
-
+namespace noised::daemon {
 namespace {
 
 constexpr std::string_view kCategories = "categories";  // its keys are sources, not settings
@@ -116,7 +115,7 @@ Status check_mode(const Config& config) {
 
 // A contradiction stands where the setting does that is more likely to be changed.
 Status check_together(const Config& config, const toml::table& root, const std::string& file) {
-  Status good = noised::check_together(config);
+  Status good = noised::daemon::check_together(config);
   if (good) return good;
   const auto key = !check_samples(config) ? (config.grain_ns != 0 ? root["probe"]["grain"] : root["probe"]["quantum"])
                    : !check_mode(config)  ? root["probe"]["mode"]
@@ -217,4 +216,4 @@ Result<Config> read_config(const std::string& path) {
   return parse_config(text.value(), path);
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

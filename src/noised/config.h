@@ -6,13 +6,13 @@
 #include <map>
 #include <string>
 
-#include <noised/result.h>
-#include <noised/types.h>
+#include "base/result.h"
+#include "model/types.h"
 
+#include "noised/log.h"
 #include "probe/footprint.h"
-#include "service/log.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// With a duty cycle, a run of the loop and a rest, on average: short for who reads, long beside the start of a run
 /// (tens of us).
@@ -39,7 +39,7 @@ struct Config {
   std::uint64_t quantum_ns = 0;                    ///< [probe] of samples of the loop's work; 0: none
   std::uint64_t work = 0;                          ///< [probe] iterations from one sample to the next; 0: none
   std::uint64_t grain_ns = 0;                      ///< [probe] phases of fixed work this long; 0: the loop
-  FootprintChoice footprint;                       ///< [probe] what phases touch
+  probe::FootprintChoice footprint;                ///< [probe] what phases touch
   std::uint64_t buffer_bytes = 2 << 20;            ///< [trace] ring buffer of each CPU; a power of two
   std::uint64_t drain_interval_ns = 25'000'000;    ///< [trace]
   std::string socket = "/run/noised/noised.sock";  ///< [service]
@@ -70,4 +70,4 @@ Result<Config> parse_config(const std::string& text, const std::string& file);
 /// Reads a configuration file; usage error also when it cannot be read.
 Result<Config> read_config(const std::string& path);
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start, step by step.
-#include "service/daemon.h"
+#include "noised/daemon.h"
 
-#include <cpuid.h>
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -11,21 +10,21 @@
 #include <array>
 #include <filesystem>
 
-#include "base/monotonic.h"
-#include "base/parse.h"
-#include "base/quote.h"
-#include "base/read_file.h"
-#include "base/utc.h"
-#include "probe/smi_counter.h"
-#include "service/api.h"
-#include "service/low_noise.h"
-#include "service/privileges.h"
-#include "service/systemd.h"
-#include "service/tcp_socket.h"
-#include "trace/begin_watching.h"
-#include "trace/ringbuf_safety.h"
+#include "base/clocks.h"
+#include "base/cpus.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "kernel/begin_watching.h"
+#include "kernel/features.h"
+#include "noised/api/api.h"
+#include "noised/http/tcp_socket.h"
+#include "noised/low_noise.h"
+#include "noised/privileges.h"
+#include "noised/systemd.h"
+#include "system/namespaces.h"
+#include "system/smi_counter.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
 // A store takes 5 to 100 ns, an interruption at least 1 us with our own programs in it.
@@ -34,15 +33,6 @@ constexpr useconds_t kCalibrationUs = 20'000;
 // A tick of 250 Hz is 6 detours in a drain of 25 ms. Beyond 64 CPUs the feed grows with them, 5 KB for each detour that
 // a drain may bring: else followers would miss some of every drain.
 constexpr std::size_t kShownPerCpu = 16;
-
-bool on_hypervisor() {
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  constexpr unsigned kHypervisor = 1U << 31U;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & kHypervisor) != 0;
-}
 
 // The kernel stops real-time tasks for a part of each second unless told not to: that is no noise of the machine's.
 void warn_of_throttling(const Log& log) {
@@ -56,7 +46,11 @@ void warn_of_throttling(const Log& log) {
 }  // namespace
 
 Daemon::Daemon(const Options& options, Log& log, CpuChoice cpus)
-    : options_(options), log_(log), cpus_(std::move(cpus)), sources_(options.config.categories) {}
+    : options_(options),
+      log_(log),
+      cpus_(std::move(cpus)),
+      is_virtual_(system::is_virtual_machine()),
+      sources_(options.config.categories) {}
 
 // The server reads what the others own; the probes write to the tracer's maps.
 Daemon::~Daemon() {
@@ -68,6 +62,7 @@ Daemon::~Daemon() {
 }
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) {
+  if (Status initial = system::check_namespaces(); !initial) return initial.error();
   auto allowed = allowed_cpus();
   if (!allowed) return allowed.error();
   const Config& config = options.config;
@@ -101,7 +96,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
 
 Status Daemon::create_recording() {
   if (options_.record.empty()) return success();
-  auto writer = noised::create_recording(options_.record);
+  auto writer = noised::recording::create_recording(options_.record);
   if (!writer) return writer.error();
   recording_writer_.emplace(std::move(writer).value());
   return success();
@@ -143,20 +138,22 @@ Status Daemon::listen_for_metrics(const std::string& wanted) {
                  web_address_, in_quotes(wanted));
   }
   if (!is_loopback(web_address_)) {
-    log_.warning("the metrics at {} are for anyone who can connect; README.md shows how to add TLS and passwords",
-                 web_address_);
+    log_.warning(
+        "the metrics at {} are for anyone who can connect; fleet.md, installed with noised, shows how to add TLS and "
+        "passwords",
+        web_address_);
   }
   return success();
 }
 
 Status Daemon::start_clock() {
-  if (Status tsc = check_tsc(); !tsc) {
+  if (Status tsc = system::check_tsc(); !tsc) {
     log_.warning("{}", tsc.error().line());
     run_.unsupported.push_back("invariant clock: " + tsc.error().what);
   }
-  clock_.add(read_clock_sample());
+  clock_.add(system::read_clock_sample());
   usleep(kCalibrationUs);
-  clock_.add(read_clock_sample());
+  clock_.add(system::read_clock_sample());
   if (clock_.ready()) return success();
   return failure("the time stamp counter and CLOCK_MONOTONIC do not advance together",
                  "check the clock source in /sys/devices/system/clocksource");
@@ -165,36 +162,39 @@ Status Daemon::start_clock() {
 Status Daemon::start_tracer() {
   utsname system{};
   uname(&system);
-  if (Status safe = check_ringbuf(system.release, system.version); !safe) {
+  if (Status safe = kernel::check_ringbuf(system.release, system.version); !safe) {
     if (!options_.force_ringbuf) return safe;
     log_.warning("{}", safe.error().what);
   }
   auto possible = possible_cpus();
   if (!possible) return possible.error();
-  TracerOptions options;
+  kernel::TracerOptions options;
   options.cpus = cpus_.probe;
   options.watching = {has_loops(), watches_tasks()};
   options.possible_cpus = std::size_t{possible.value().back()} + 1;
   options.buffer_bytes = options_.config.buffer_bytes;
   options.btf = options_.btf;
+  options.reads_steal = is_virtual_;
   options.verbose = options_.config.log_level == LogLevel::debug;
-  auto tracer = Tracer::load(options);
+  auto tracer = kernel::Tracer::load(options);
   if (!tracer) return tracer.error();
   tracer_ = std::move(tracer).value();
-  Kallsyms symbols = Kallsyms::read();
+  system::Kallsyms symbols = system::Kallsyms::open();
   if (symbols.empty()) {
     run_.unsupported.emplace_back(
         "function names: /proc/kallsyms shows no addresses (CAP_SYSLOG, sysctl kernel.kptr_restrict)");
+  } else if (!symbols.follows_modules() && std::filesystem::exists("/proc/modules")) {
+    run_.unsupported.emplace_back("function names of modules loaded later: /proc/modules cannot be opened");
   }
   names_.emplace(sources_, std::move(symbols));
   for (const std::string& source : tracer_->unsupported()) {
     log_.info("unsupported: {}", source);
     run_.unsupported.push_back(source);
   }
-  if (on_hypervisor()) {
+  if (is_virtual_) {
     run_.unsupported.emplace_back("vector hypervisor_callback: it has no tracepoint, its time counts as hypervisor");
   }
-  if (const auto reason = smi_unsupported(cpus_.probe.front())) {
+  if (const auto reason = system::smi_unsupported(cpus_.probe.front())) {
     run_.unsupported.push_back("system management interrupts: " + *reason);
   } else if (rests()) {
     run_.unsupported.emplace_back("system management interrupts: those of rests cannot be told apart");
@@ -205,25 +205,20 @@ Status Daemon::start_tracer() {
   return success();
 }
 
-// A gap without kernel activity is the hypervisor's only where its own account says so.
 Status Daemon::start_steal_clock() {
-  if (!on_hypervisor()) return success();
-  if (rests()) {
+  if (!is_virtual_) return success();
+  if (steps_aside()) {
     run_.unsupported.emplace_back(
-        "hypervisor and hardware apart: steal time of rests (duty_cycle, mode auto) cannot be told from that of runs, "
-        "what has no "
-        "kernel activity counts as hypervisor");
-    return success();
+        "steal of watched tasks: it cannot be told from what was stolen from the loops that step aside for them");
   }
-  auto clock = StealClock::open();
+  auto clock = system::StealClock::open();
   if (!clock) return clock.error();
   if (clock.value().counts()) {
     steal_clock_.emplace(std::move(clock).value());
   } else {
     run_.unsupported.emplace_back(
-        "hypervisor and hardware apart: no steal time was counted here since boot, what has no kernel activity counts "
-        "as "
-        "hypervisor");
+        "steal time: none was counted here since boot, so what part of its time the hypervisor gave to others is not "
+        "known");
   }
   return success();
 }
@@ -231,7 +226,7 @@ Status Daemon::start_steal_clock() {
 // What the loops' CPUs are compared with, to know that none is blind.
 void Daemon::start_interrupt_counts() {
   if (!has_loops()) return;
-  auto counts = InterruptCounts::open(seen_rows(*tracer_));
+  auto counts = system::InterruptCounts::open(system::seen_rows(*tracer_));
   if (!counts) {
     run_.unsupported.push_back("blind CPUs: the kernel's own counts cannot be read: " + counts.error().what);
     return;
@@ -254,8 +249,12 @@ Status Daemon::drop_privileges() {
     if (Status set = set_priority(config.priority); !set) return set;
   }
   for (const unsigned cpu : has_loops() ? cpus_.probe : std::vector<unsigned>{})
-    smi_counters_.push_back(rests() ? SmiCounter() : SmiCounter::open(cpu));
-  if (Status dropped = noised::drop_privileges(); !dropped) return dropped;
+    smi_counters_.push_back(rests() ? system::SmiCounter() : system::SmiCounter::open(cpu));
+  if (Status dropped = noised::daemon::drop_privileges(); !dropped) return dropped;
+  if (watches_tasks() && system::proc_hides_tasks()) {
+    run_.unsupported.emplace_back(
+        "tasks of other users: /proc hides them (mount option hidepid), a pid or a name of theirs is not found");
+  }
   if (Status told = tracer_->check_missed_runs(); !told) {
     run_.unsupported.push_back("missed runs: not told without CAP_BPF, so that none are counted: " + told.error().what);
   }
@@ -267,7 +266,7 @@ Status Daemon::plan_phases() {
   const Config& config = options_.config;
   plan_ = {config.grain_ns, 0, config.policy == Policy::fifo, config.priority};
   if (plan_.grain_ns == 0) return success();
-  const auto bytes = footprint_bytes(config.footprint, cpus_.probe);
+  const auto bytes = probe::footprint_bytes(config.footprint, cpus_.probe);
   if (!bytes) return bytes.error();
   plan_.footprint_bytes = bytes.value();
   return success();
@@ -302,10 +301,10 @@ Status Daemon::start_aside() {
 Status Daemon::start_watching() {
   if (Status set = set_priority(0); !set) return set;
   start_pipeline();
-  std::vector<WatchedState> states;
+  std::vector<kernel::WatchedState> states;
   states.reserve(cpus_.probe.size());
   for (const unsigned cpu : cpus_.probe) states.push_back({cpu, &tracer_->state(cpu)});
-  if (Status begun = begin_watching(states); !begun) return begun;
+  if (Status begun = kernel::begin_watching(states); !begun) return begun;
   watch_place_.emplace(
       WatchPlace{watch_sessions_, tracer_->groups(), settings_.probe_cpus, &run_.unsupported, &sources_});
   log_.info("watching the tasks of CPUs {} from CPUs {}", settings_.probe_cpus, settings_.housekeeping_cpus);
@@ -319,7 +318,7 @@ Status Daemon::start_probes() {
   if (Status planned = plan_phases(); !planned) return planned;
   for (std::size_t index = 0; index < cpus_.probe.size(); ++index) {
     const unsigned cpu = cpus_.probe[index];
-    ProbeOptions options;
+    probe::ProbeOptions options;
     options.cpu = cpu;
     options.threshold_ticks = clock_.to_ticks(config.threshold_ns);
     options.storing_limit_ticks = clock_.to_ticks(std::max(config.threshold_ns, kStoringLimitNs));
@@ -335,7 +334,7 @@ Status Daemon::start_probes() {
     options.inherits = true;
     options.phases = phase_options(plan_, clock_);
     options.ring_capacity = ring_capacity(plan_);
-    auto probe = Probe::create(options, tracer_->state(cpu), std::move(smi_counters_[index]));
+    auto probe = probe::Probe::create(options, tracer_->state(cpu), std::move(smi_counters_[index]));
     if (!probe) return probe.error();
     probes_.push_back(std::move(probe).value());
   }
@@ -354,21 +353,21 @@ Status Daemon::start_probes() {
 
 void Daemon::start_pipeline() {
   const Config& config = options_.config;
-  PipelineOptions pipeline_options;
+  pipeline::PipelineOptions pipeline_options;
   pipeline_options.threshold_ns = config.threshold_ns;
-  pipeline_options.outside = on_hypervisor() ? Kind::hypervisor : Kind::hardware;
+  pipeline_options.outside = is_virtual_ ? Kind::hypervisor : Kind::hardware;
   if (watches_tasks()) pipeline_options.watched_cpus = cpus_.probe;
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
-  pipeline_options.feed_size = std::max(DetourFeed::kStaged, kShownPerCpu * cpus_.probe.size());
+  pipeline_options.feed_size = std::max(account::DetourFeed::kStaged, kShownPerCpu * cpus_.probe.size());
   pipeline_options.interrupts = interrupts_ ? &*interrupts_ : nullptr;
-  std::vector<MeasuringLoop*> loops;
+  std::vector<probe::MeasuringLoop*> loops;
   loops.reserve(probes_.size());
   for (const auto& probe : probes_) loops.push_back(probe.get());
-  pipeline_ = std::make_unique<Pipeline>(*tracer_, loops, clock_, sources_, *names_, pipeline_options);
+  pipeline_ = std::make_unique<pipeline::Pipeline>(*tracer_, loops, clock_, sources_, *names_, pipeline_options);
   pipeline_->set_drain_interval(config.drain_interval_ns);
-  Description machine;
+  recording::Description machine;
   machine.start = run_.start;
-  describe_machine(machine);
+  recording::describe_machine(machine);
   machine.quantum_ns = config.quantum_ns;
   machine.work = config.work;
   machine.grain_ns = plan_.grain_ns;
@@ -377,13 +376,13 @@ void Daemon::start_pipeline() {
   machine.priority = plan_.fifo ? static_cast<std::uint64_t>(plan_.priority) : 0;
   StatusView settings = settings_;
   settings.unsupported = run_.unsupported;
-  recorder_ = std::make_unique<Recorder>(sources_, std::move(settings), std::move(machine));
+  recorder_ = std::make_unique<recording::Recorder>(sources_, std::move(settings), std::move(machine));
   phase_runs_ = std::make_unique<PhaseRuns>(probes_, *recorder_, phases_, clock_, log_, config, plan_);
   if (!recording_writer_) return;
   // Before anything is measured: all of it is recorded, and nobody else can record.
   (void)recorder_->open();
   recorder_->after_drain(*pipeline_);
-  recording_ = std::make_unique<RecordingFile>(std::move(*recording_writer_), *recorder_);
+  recording_ = std::make_unique<recording::RecordingFile>(std::move(*recording_writer_), *recorder_);
   recording_writer_.reset();
 }
 
@@ -421,4 +420,4 @@ void Daemon::describe() {
   settings_.buffer_bytes = options_.config.buffer_bytes;
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -2,36 +2,32 @@
 // The daemon: everything that runs, in the order in which it starts.
 #pragma once
 
-#include <noised/result.h>
-#include <noised/views.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "account/report_builder.h"
 #include "base/cpus.h"
+#include "base/result.h"
+#include "model/views.h"
+#include "noised/api/watch_stream.h"
+#include "noised/api/web.h"
+#include "noised/exchanges.h"
+#include "noised/http/http_server.h"
+#include "noised/http/unix_socket.h"
+#include "noised/log.h"
+#include "noised/options.h"
+#include "noised/phase_runs.h"
+#include "noised/stepping_aside.h"
+#include "noised/ticker.h"
 #include "pipeline/pipeline.h"
-#include "pipeline/report_builder.h"
 #include "recording/recorder.h"
 #include "recording/recording_file.h"
-#include "service/drain_pace.h"
-#include "service/http_server.h"
-#include "service/log.h"
-#include "service/options.h"
-#include "service/phase_exchange.h"
-#include "service/phase_plan.h"
-#include "service/phase_runs.h"
-#include "service/reload_exchange.h"
-#include "service/stepping_aside.h"
-#include "service/ticker.h"
-#include "service/unix_socket.h"
-#include "service/watch_stream.h"
-#include "service/web.h"
-#include "trace/interrupt_counts.h"
-#include "trace/steal_clock.h"
+#include "system/interrupt_counts.h"
+#include "system/steal_clock.h"
 
-namespace noised {
+namespace noised::daemon {
 
 class Daemon {
  public:
@@ -80,25 +76,26 @@ class Daemon {
   Options options_;
   Log& log_;
   CpuChoice cpus_;
+  bool is_virtual_;
   SourceTable sources_;
-  RunDescription run_;
+  account::RunDescription run_;
   StatusView settings_;
-  ClockMap clock_;
+  system::ClockMap clock_;
   std::optional<UnixSocket> socket_;
   std::optional<Descriptor> web_socket_;
   std::string web_address_;
-  std::unique_ptr<Tracer> tracer_;
-  std::optional<Names> names_;
-  std::optional<StealClock> steal_clock_;
-  std::optional<InterruptCounts> interrupts_;
-  std::vector<SmiCounter> smi_counters_;        // of the probed CPUs, until their probes take them
-  std::vector<bool> away_;                      // by probe: its thread was not on its CPU at the last look
-  std::vector<std::unique_ptr<Probe>> probes_;  // before the tracer goes: their state is in its maps
-  PhasePlan plan_;                              // of the phases that run from the start, if any
-  std::unique_ptr<Pipeline> pipeline_;
-  std::optional<BlockWriter> recording_writer_;  // until the recording begins
-  std::unique_ptr<Recorder> recorder_;
-  std::unique_ptr<RecordingFile> recording_;
+  std::unique_ptr<kernel::Tracer> tracer_;
+  std::optional<system::Names> names_;
+  std::optional<system::StealClock> steal_clock_;
+  std::optional<system::InterruptCounts> interrupts_;
+  std::vector<system::SmiCounter> smi_counters_;       // of the probed CPUs, until their probes take them
+  std::vector<bool> away_;                             // by probe: its thread was not on its CPU at the last look
+  std::vector<std::unique_ptr<probe::Probe>> probes_;  // before the tracer goes: their state is in its maps
+  PhasePlan plan_;                                     // of the phases that run from the start, if any
+  std::unique_ptr<pipeline::Pipeline> pipeline_;
+  std::optional<recording::BlockWriter> recording_writer_;  // until the recording begins
+  std::unique_ptr<recording::Recorder> recorder_;
+  std::unique_ptr<recording::RecordingFile> recording_;
   std::unique_ptr<Web> web_;
   ReloadExchange reloads_;
   PhaseExchange phases_;
@@ -111,4 +108,4 @@ class Daemon {
   std::unique_ptr<HttpServer> server_;
 };
 
-}  // namespace noised
+}  // namespace noised::daemon

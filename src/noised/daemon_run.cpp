@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/cpu_set.h"
-#include "base/monotonic.h"
-#include "service/daemon.h"
-#include "service/systemd.h"
+#include "base/clocks.h"
+#include "base/cpus.h"
+#include "noised/daemon.h"
+#include "noised/systemd.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
 constexpr std::uint64_t kLastTakeNs = 2'000'000'000;
@@ -147,7 +147,7 @@ Result<Report> Daemon::finish() {
   pipeline_->drain();
   for (auto& probe : probes_) probe->end();
   pipeline_->finish();
-  Snapshot snapshot;
+  account::Snapshot snapshot;
   pipeline_->fill(snapshot);
   recorder_->finish(snapshot);
   if (recording_ != nullptr) {
@@ -159,7 +159,7 @@ Result<Report> Daemon::finish() {
     server_->wake();
     usleep(1'000);
   }
-  return build_report(snapshot, sources_, run_);
+  return account::build_report(snapshot, sources_, run_);
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

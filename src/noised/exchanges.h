@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the HTTP thread, where somebody asks for phases of work, and the main thread, which has them run.
+// Between the HTTP thread, where root asks for a reload, and the main thread, which does it.
 #pragma once
-
-#include <noised/result.h>
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 
+#include "base/result.h"
 #include "probe/footprint.h"
 
-namespace noised {
+namespace noised::daemon {
+
+// Between the HTTP thread, where somebody asks for phases of work, and the main thread, which has them run.
 
 /// What somebody wants the probes to run while a recording lasts.
 struct PhaseRequest {
   std::uint64_t grain_ns = 0;  ///< 0: nothing but their loop, as soon as no other's phases run
-  FootprintChoice footprint;
+  probe::FootprintChoice footprint;
   std::optional<bool> fifo;  ///< nothing: as the daemon was started
 };
 
@@ -50,4 +52,29 @@ class PhaseExchange {
   bool closed_ = false;
 };
 
-}  // namespace noised
+/// What came of a reload: the keys that wait for the next start ("probe.cpus, probe.policy", or none), or why the old
+/// settings stay.
+using ReloadOutcome = Result<std::string>;
+
+class ReloadExchange {
+ public:
+  /// HTTP thread: asks, wakes the main thread by this eventfd (or lets it come by by itself: -1), and waits; nothing if
+  /// nobody came within 2 s, or will come.
+  std::optional<ReloadOutcome> ask(int wake_descriptor);
+
+  /// Main thread: true if a reload is asked for. One atomic load.
+  [[nodiscard]] bool wanted() const { return wanted_.load(std::memory_order_acquire); }
+  /// Main thread: the outcome of a reload that began after wanted().
+  void answer(const ReloadOutcome& outcome);
+  /// Main thread: nobody will answer any more.
+  void close();
+
+ private:
+  std::atomic<bool> wanted_{false};
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  std::optional<ReloadOutcome> outcome_;
+  bool closed_ = false;
+};
+
+}  // namespace noised::daemon

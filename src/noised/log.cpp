@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A message that spans lines would be several to the journal, so it is folded into one.
-#include "service/log.h"
+#include "noised/log.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <iterator>
 
-namespace noised {
-
+namespace noised::daemon {
 namespace {
 
 struct Level {
@@ -45,4 +44,4 @@ void Log::write(LogLevel level, fmt::string_view format, fmt::format_args args) 
   [[maybe_unused]] const ssize_t written = ::write(descriptor_, line.data(), line.size());
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

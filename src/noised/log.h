@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace noised {
+namespace noised::daemon {
 
 enum class LogLevel : std::uint8_t { debug, info, warning, error };
 
@@ -53,4 +53,4 @@ class Log {
   bool priorities_;  // the reader is the journal, which takes a line's level from <N> in front of it
 };
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // malloc, mlock and affinity.
-#include "service/low_noise.h"
+#include "noised/low_noise.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -12,10 +12,9 @@
 #include <climits>
 #include <cstring>
 
-#include "base/cpu_set.h"
-#include "base/parse.h"
+#include "base/cpus.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
 // Once locked, the main thread's stack may not grow past RLIMIT_MEMLOCK: the process would die. So it has grown before;
@@ -55,4 +54,4 @@ Status confine_to(const std::vector<unsigned>& cpus) {
                  "check this process's cpuset");
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -2,11 +2,11 @@
 // Keeping this process from disturbing its own probe threads, with which it shares an address space.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <vector>
 
-namespace noised {
+namespace noised::daemon {
 
 /// Makes malloc keep what it has and use one heap: giving memory back (munmap, madvise, a shrinking heap) would
 /// interrupt every CPU that runs a thread of this process, to flush its TLB. Nor does the kernel join its pages to huge
@@ -24,4 +24,4 @@ Status lock_memory(bool future);
 /// Confines this thread, and those that it creates from now on, to these CPUs.
 Status confine_to(const std::vector<unsigned>& cpus);
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -6,11 +6,12 @@
 #include <cstdio>
 #include <cstring>
 
+#include "model/json_parts.h"
+#include "noised/daemon.h"
+#include "noised/low_noise.h"
+#include "noised/ticker.h"
 #include "recording/player.h"
-#include "service/daemon.h"
-#include "service/low_noise.h"
-#include "service/ticker.h"
-#include "views/json_parts.h"
+#include "views/lost.h"
 #include "views/views.h"
 
 namespace {
@@ -27,16 +28,16 @@ int print(const std::string& text) {
                               "check where it leads: a full disk, or a reader that has gone"));
 }
 
-int print_report(const noised::Report& report, std::optional<noised::ReportFormat> format) {
-  const bool json = format == noised::ReportFormat::json;
+int print_report(const noised::Report& report, std::optional<noised::daemon::ReportFormat> format) {
+  const bool json = format == noised::daemon::ReportFormat::json;
   const int printed = print(json ? noised::views::to_json(report) + "\n" : noised::views::to_text(report));
   if (printed != 0) return printed;
   const noised::Status sighted = noised::views::check_not_blind(report.lost);
   return sighted ? 0 : fail(sighted.error());
 }
 
-int replay(const noised::Options& options) {
-  auto player = noised::Player::open(options.replay);
+int replay(const noised::daemon::Options& options) {
+  auto player = noised::recording::Player::open(options.replay);
   if (!player) return fail(player.error());
   while (player.value().step()) {
   }
@@ -48,15 +49,15 @@ int replay(const noised::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  noised::keep_heap();
-  const auto options = noised::parse_options(argc, argv);
+  noised::daemon::keep_heap();
+  const auto options = noised::daemon::parse_options(argc, argv);
   if (!options) return fail(options.error());
   if (options.value().output) return print(*options.value().output);
   if (!options.value().replay.empty()) return replay(options.value());
-  noised::Log log(options.value().config.log_level);
-  noised::block_stop_signals();
+  noised::daemon::Log log(options.value().config.log_level);
+  noised::daemon::block_stop_signals();
 
-  auto daemon = noised::Daemon::start(options.value(), log);
+  auto daemon = noised::daemon::Daemon::start(options.value(), log);
   if (!daemon) return fail(daemon.error());
   if (noised::Status ran = daemon.value()->run(); !ran) return fail(ran.error());
   const noised::Result<noised::Report> report = daemon.value()->finish();

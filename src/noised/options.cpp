@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flags are collected as text first: which file they override is only known once all of them are read.
-#include "service/options.h"
+#include "noised/options.h"
 
 #include <unistd.h>
 
@@ -10,13 +10,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/parse.h"
-#include "base/quote.h"
-#include "service/settings.h"
-#include "service/unix_socket.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "noised/http/unix_socket.h"
+#include "noised/settings.h"
 
-namespace noised {
-
+namespace noised::daemon {
 namespace {
 
 // A flag that overrides a key.
@@ -222,4 +221,4 @@ Result<Options> Options::read_again() const {
   return parse_options(static_cast<int>(again.size()), again.data(), config_file);
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

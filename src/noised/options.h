@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "service/config.h"
+#include "noised/config.h"
 
-namespace noised {
+namespace noised::daemon {
 
 enum class ReportFormat : std::uint8_t { text, json };
 
@@ -22,7 +22,7 @@ struct Options {
   std::optional<ReportFormat> report;        ///< only together with duration_ns or replay
   std::string record;                        ///< record all of it to this new file; empty: do not
   std::string replay;                        ///< print the report of this recording and exit; empty: measure
-  bool force_ringbuf = false;                ///< despite check_ringbuf (trace/ringbuf_safety.h)
+  bool force_ringbuf = false;                ///< despite check_ringbuf (kernel/features.h)
   std::optional<std::string> btf;            ///< BTF file to use for the running kernel's
   std::optional<std::string> output;         ///< print this on standard output and exit 0: nothing else is asked for
   std::vector<std::string> arguments;        ///< as given, without the program's name
@@ -36,4 +36,4 @@ struct Options {
 Result<Options> parse_options(int argc, const char* const* argv,
                               const std::string& default_config = "/etc/noised/noised.conf");
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,27 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step each drain, so that the pipeline never waits for a probe.
-#include "service/phase_runs.h"
+#include "noised/phase_runs.h"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
-namespace noised {
+#include <fmt/format.h>
+
+#include "views/views.h"
+
+namespace noised::daemon {
+namespace {
+
+constexpr std::uint64_t kLongestTriedNs = 10'000'000;
+constexpr std::uint64_t kHeldNs = 250'000'000;
+constexpr std::size_t kMostHeld = std::size_t{1} << 18U;
+// What a recording is to say: 5% would be seen in every figure made of it.
+constexpr double kBadDeviation = 0.05;
+// A gap in 200 iterations is one in 2 to 6 us: no noise is so dense, but every other line comes from memory so.
+constexpr double kManyDetours = 0.005;
+
+}  // namespace
+
+probe::PhaseOptions phase_options(const PhasePlan& plan, const system::ClockMap& clock) {
+  if (plan.grain_ns == 0) return {};
+  return {clock.to_ticks(plan.grain_ns), clock.to_ticks(kLongestTriedNs), plan.footprint_bytes};
+}
+
+std::size_t ring_capacity(const PhasePlan& plan) {
+  const std::size_t least = probe::ProbeOptions().ring_capacity;
+  if (plan.grain_ns == 0) return least;
+  return std::clamp(std::bit_ceil(static_cast<std::size_t>(kHeldNs / plan.grain_ns)), least, kMostHeld);
+}
+
+std::vector<std::string> remarks_on(const probe::FittedPhases& fitted, const PhasePlan& plan, unsigned cpu) {
+  std::vector<std::string> remarks;
+  if (std::abs(fitted.deviation) > kBadDeviation) {
+    remarks.push_back(
+        fmt::format("phases of {} on CPU {}: calibrated to {:+.1f}% of that only, as it is disturbed too "
+                    "much, or an iteration takes too long",
+                    views::format_duration(plan.grain_ns), cpu, fitted.deviation * 100));
+  }
+  if (fitted.detours > kManyDetours) {
+    remarks.push_back(
+        fmt::format("detours apart from waiting for memory on CPU {}: {:.1f}% of all readings of the clock "
+                    "take longer than the threshold: give a larger --threshold, or a smaller --footprint",
+                    cpu, fitted.detours * 100));
+  }
+  if (!fitted.locked) {
+    remarks.push_back(
+        fmt::format("memory of phases locked on CPU {}: RLIMIT_MEMLOCK does not allow it (LimitMEMLOCK=infinity, "
+                    "ulimit -l); where it is swapped out, page faults show",
+                    cpu));
+  }
+  return remarks;
+}
+
 namespace {
 
 // In all: who may ask must not be able to have the daemon killed for its memory (MemoryMax in its unit).
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30U;
 
-bool is_busy(const Probe& probe) {
-  const ChangeState state = probe.change_state();
-  return state == ChangeState::working || state == ChangeState::ready;
+bool is_busy(const probe::Probe& probe) {
+  const probe::ChangeState state = probe.change_state();
+  return state == probe::ChangeState::working || state == probe::ChangeState::ready;
 }
 
 }  // namespace
 
-PhaseRuns::PhaseRuns(const std::vector<std::unique_ptr<Probe>>& probes, Recorder& recorder, PhaseExchange& exchange,
-                     const ClockMap& clock, const Log& log, const Config& config, PhasePlan usual)
+PhaseRuns::PhaseRuns(const std::vector<std::unique_ptr<probe::Probe>>& probes, recording::Recorder& recorder,
+                     PhaseExchange& exchange, const system::ClockMap& clock, const Log& log, const Config& config,
+                     PhasePlan usual)
     : probes_(probes),
       recorder_(recorder),
       exchange_(exchange),
@@ -66,7 +118,7 @@ Result<PhasePlan> PhaseRuns::plan(const PhaseRequest& request) const {
       return failure(fmt::format("CPU {} is not measured now: phases cannot run there", probe->cpu()));
     cpus.push_back(probe->cpu());
   }
-  const auto bytes = footprint_bytes(request.footprint, cpus);
+  const auto bytes = probe::footprint_bytes(request.footprint, cpus);
   if (!bytes) return bytes.error();
   plan.footprint_bytes = bytes.value();
   if (bytes.value() * cpus.size() > kMostBytes) {
@@ -113,8 +165,8 @@ void PhaseRuns::look_at_changing() {
   bool working = false;
   for (const auto& probe : probes_) {
     busy = busy || is_busy(*probe);
-    working = working || probe->change_state() == ChangeState::working;
-    if (probe->change_state() == ChangeState::failed) failed_ = probe->change_error();
+    working = working || probe->change_state() == probe::ChangeState::working;
+    if (probe->change_state() == probe::ChangeState::failed) failed_ = probe->change_error();
   }
   if (!working && !failed_ && !answered_ && !next_) {
     exchange_.answer(success());
@@ -128,7 +180,7 @@ void PhaseRuns::look_at_changing() {
 
 // All of them run phases: their recording begins.
 void PhaseRuns::run() {
-  PhaseRecording recording{plan_.grain_ns, plan_.footprint_bytes, plan_.fifo ? "fifo" : "other", 0, {}};
+  recording::PhaseRecording recording{plan_.grain_ns, plan_.footprint_bytes, plan_.fifo ? "fifo" : "other", 0, {}};
   if (plan_.fifo) recording.priority = static_cast<std::uint64_t>(plan_.priority);
   for (const auto& probe : probes_) {
     for (std::string& remark : remarks_on(probe->fitted(), plan_, probe->cpu())) {
@@ -143,11 +195,11 @@ void PhaseRuns::run() {
 void PhaseRuns::look_at_returning() {
   for (const auto& probe : probes_) {
     if (is_busy(*probe)) return;
-    if (probe->change_state() == ChangeState::failed) log_.error("{}", probe->change_error().line());
+    if (probe->change_state() == probe::ChangeState::failed) log_.error("{}", probe->change_error().line());
   }
   state_ = State::usual;
   exchange_.set_active(false);
   if (failed_ && !next_) exchange_.answer(*failed_);
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -2,30 +2,50 @@
 // Has the probes of a running daemon do phases of work while somebody records them, and go back to what they did.
 #pragma once
 
-#include <noised/result.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "noised/config.h"
+#include "noised/exchanges.h"
+#include "noised/log.h"
 #include "probe/probe.h"
 #include "recording/recorder.h"
-#include "service/config.h"
-#include "service/log.h"
-#include "service/phase_exchange.h"
-#include "service/phase_plan.h"
-#include "trace/clock.h"
+#include "system/clock.h"
 
-namespace noised {
+namespace noised::daemon {
+
+// Phases of work as a recording tells of them, and as a probe runs them.
+
+/// What probes are to run in place of their loop.
+struct PhasePlan {
+  std::uint64_t grain_ns = 0;  ///< 0: no phases, but the loop
+  std::uint64_t footprint_bytes = 0;
+  bool fifo = false;
+  int priority = 1;  ///< with fifo
+};
+
+/// The plan in ticks.
+probe::PhaseOptions phase_options(const PhasePlan& plan, const system::ClockMap& clock);
+
+/// Samples that a ring must hold for such phases, a power of two: those of 250 ms, ten drains, as far as they fit in
+/// 6 MiB; never less than the ring has for detours.
+std::size_t ring_capacity(const PhasePlan& plan);
+
+/// What is to be said of the phases that a probe found: that they are not as long as they should be, that waiting for
+/// memory is taken for detours, or that their memory is not locked. Mostly nothing.
+std::vector<std::string> remarks_on(const probe::FittedPhases& fitted, const PhasePlan& plan, unsigned cpu);
 
 /// Main thread. What it refers to outlives it.
 class PhaseRuns {
  public:
   /// `usual`: what the probes were started with.
-  PhaseRuns(const std::vector<std::unique_ptr<Probe>>& probes, Recorder& recorder, PhaseExchange& exchange,
-            const ClockMap& clock, const Log& log, const Config& config, PhasePlan usual);
+  PhaseRuns(const std::vector<std::unique_ptr<probe::Probe>>& probes, recording::Recorder& recorder,
+            PhaseExchange& exchange, const system::ClockMap& clock, const Log& log, const Config& config,
+            PhasePlan usual);
 
   /// Before each look of the recorder's after a drain: goes on from what is asked, ready, recorded or ended. Waits for
   /// nobody.
@@ -43,10 +63,10 @@ class PhaseRuns {
   void look_at_returning();
   void run();
 
-  const std::vector<std::unique_ptr<Probe>>& probes_;
-  Recorder& recorder_;
+  const std::vector<std::unique_ptr<probe::Probe>>& probes_;
+  recording::Recorder& recorder_;
   PhaseExchange& exchange_;
-  const ClockMap& clock_;
+  const system::ClockMap& clock_;
   const Log& log_;
   const Config& config_;
   PhasePlan usual_;
@@ -57,4 +77,4 @@ class PhaseRuns {
   std::optional<PhaseRequest> next_;  // what was asked while the probes return
 };
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcap and libseccomp.
-#include "service/privileges.h"
+#include "noised/privileges.h"
 
 #include <linux/bpf.h>
 #include <sched.h>
@@ -17,9 +17,9 @@
 #include <memory>
 #include <type_traits>
 
-#include "base/quote.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
 struct FreeCapabilities {
@@ -122,4 +122,4 @@ Status drop_privileges() {
   return filter_system_calls();
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -2,9 +2,9 @@
 // Giving up what is not needed any more once the programs are attached.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// Lets this process lock as much memory as it likes without a capability.
 Status unlimit_locked_memory();
@@ -17,4 +17,4 @@ Status set_priority(int priority);
 /// it creates from now on, so to be called before any other runs.
 Status drop_privileges();
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of settings and the range of each.
-#include "service/settings.h"
+#include "noised/settings.h"
 
 #include <array>
 #include <bit>
@@ -9,15 +9,14 @@
 #include <fmt/format.h>
 
 #include "base/cpus.h"
-#include "base/parse.h"
-#include "base/quote.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "noised/http/tcp_socket.h"
+#include "noised/http/unix_socket.h"
 #include "probe/detour_loop.h"
-#include "probe/grain.h"
-#include "service/tcp_socket.h"
-#include "service/unix_socket.h"
+#include "probe/footprint.h"
 
-namespace noised {
-
+namespace noised::daemon {
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
@@ -115,19 +114,20 @@ Status set_work(Config& config, const std::string& value) {
     return usage_error(fmt::format("work {} is not between {} and {}", in_quotes(value), kLeastWork, kMostWork),
                        "write a number of iterations such as 100000, or 0 for no samples");
   }
-  config.work = (work + kLoopBatch - 1) / kLoopBatch * kLoopBatch;  // the loop looks once a batch: what it will do
+  config.work = (work + probe::kLoopBatch - 1) / probe::kLoopBatch *
+                probe::kLoopBatch;  // the loop looks once a batch: what it will do
   return success();
 }
 
 Status set_grain(Config& config, const std::string& value) {
-  const auto time = parse_grain(value);
+  const auto time = probe::parse_grain(value);
   if (!time) return time.error();
   config.grain_ns = time.value();
   return success();
 }
 
 Status set_footprint(Config& config, const std::string& value) {
-  const auto footprint = parse_footprint(value);
+  const auto footprint = probe::parse_footprint(value);
   if (!footprint) return footprint.error();
   config.footprint = footprint.value();
   return success();
@@ -239,4 +239,4 @@ const Setting* find_setting(std::string_view section, std::string_view key) {
   return nullptr;
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "service/config.h"
+#include "noised/config.h"
 
-namespace noised {
+namespace noised::daemon {
 
 struct Setting {
   std::string_view section;
@@ -26,4 +26,4 @@ std::span<const Setting> settings();
 /// The setting with this section and key, or null.
 const Setting* find_setting(std::string_view section, std::string_view key);
 
-}  // namespace noised
+}  // namespace noised::daemon

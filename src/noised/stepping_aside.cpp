@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that sleeps until a task comes to a loop's CPU.
-#include "service/stepping_aside.h"
+#include "noised/stepping_aside.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -11,25 +11,24 @@
 #include <array>
 #include <cerrno>
 
-#include "base/parse.h"
-#include "base/quote.h"
-#include "trace/proc_tasks.h"
+#include "base/cpus.h"
+#include "base/text.h"
+#include "system/proc_tasks.h"
 
-namespace noised {
-
+namespace noised::daemon {
 namespace {
 
 // A switch that no program saw leaves a task on its CPU that is long gone: before that is believed for long, the kernel
 // is asked.
 bool runs(std::uint32_t pid, unsigned cpu) {
   if (pid == 0) return false;
-  if (const auto task = ProcTasks("/proc").stat(pid)) return task->state == 'R' && task->cpu == cpu;
+  if (const auto task = system::ProcTasks("/proc").stat(pid)) return task->state == 'R' && task->cpu == cpu;
   return ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == EPERM;  // hidden (hidepid), and there
 }
 
 }  // namespace
 
-SteppingAside::SteppingAside(Tracer& tracer, std::vector<std::unique_ptr<Probe>>& probes,
+SteppingAside::SteppingAside(kernel::Tracer& tracer, std::vector<std::unique_ptr<probe::Probe>>& probes,
                              const std::vector<unsigned>& to, std::uint64_t quiet_ns)
     : tracer_(tracer), probes_(probes), to_(to), quiet_ns_(quiet_ns), busy_ns_(probes.size()) {}
 
@@ -62,7 +61,7 @@ void* SteppingAside::thread_main(void* self) {
 }
 
 void SteppingAside::run() {
-  const ArrivalSink sink = [this](const noised_arrival& arrival) {
+  const kernel::ArrivalSink sink = [this](const noised_arrival& arrival) {
     for (const auto& probe : probes_) {
       if (probe->cpu() == arrival.cpu) probe->step_aside(to_);
     }
@@ -74,12 +73,12 @@ void SteppingAside::run() {
   }
 }
 
-void SteppingAside::step(std::size_t place, const TaskPipeline& tasks, std::uint64_t now_ns) {
-  Probe& probe = *probes_[place];
+void SteppingAside::step(std::size_t place, const pipeline::TaskPipeline& tasks, std::uint64_t now_ns) {
+  probe::Probe& probe = *probes_[place];
   const volatile noised_cpu& state = tracer_.state(probe.cpu());
   const std::uint64_t arrived_ns = state.arrived_ns;
   if (!probe.is_aside()) {
-    if (arrived_ns > kNotThere) probe.step_aside(to_);
+    if (arrived_ns > probe::kNotThere) probe.step_aside(to_);
     return;
   }
   const std::uint64_t since_ns = probe.aside_since_ns();
@@ -91,14 +90,14 @@ void SteppingAside::step(std::size_t place, const TaskPipeline& tasks, std::uint
     busy_ns = now_ns;
     return;
   }
-  if (arrived_ns > kNotThere && since_ns > arrived_ns) {
+  if (arrived_ns > probe::kNotThere && since_ns > arrived_ns) {
     times_.add(since_ns - arrived_ns);
     longest_ns_ = std::max(longest_ns_, since_ns - arrived_ns);
   }
   probe.come_back();
 }
 
-void SteppingAside::step(const TaskPipeline& tasks, std::uint64_t now_ns) {
+void SteppingAside::step(const pipeline::TaskPipeline& tasks, std::uint64_t now_ns) {
   for (std::size_t place = 0; place < probes_.size(); ++place) step(place, tasks, now_ns);
 }
 
@@ -116,4 +115,4 @@ AsideView SteppingAside::view() const {
   return view;
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libsystemd.
-#include "service/systemd.h"
+#include "noised/systemd.h"
 
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
@@ -12,10 +12,10 @@
 #include <memory>
 #include <utility>
 
-#include "base/monotonic.h"
-#include "base/quote.h"
+#include "base/clocks.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
 constexpr std::uint64_t kNsPerUs = 1000;
@@ -70,4 +70,4 @@ Result<std::optional<Descriptor>> passed_socket() {
   return found;
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

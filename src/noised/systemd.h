@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// What goes on, as `systemctl status` shows it.
 void notify_status(const std::string& status);
@@ -34,4 +34,4 @@ class Watchdog {
 /// but one would be listened on by nobody.
 Result<std::optional<Descriptor>> passed_socket();
 
-}  // namespace noised
+}  // namespace noised::daemon

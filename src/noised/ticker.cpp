@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // timerfd and signalfd. The timer is armed by a thread that runs on a housekeeping CPU, and expires there.
-#include "service/ticker.h"
+#include "noised/ticker.h"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -16,9 +15,19 @@
 #include <climits>
 #include <cstring>
 
-#include "base/monotonic.h"
+#include <fmt/format.h>
 
-namespace noised {
+#include "base/clocks.h"
+
+namespace noised::daemon {
+
+unsigned DrainPace::next(double fullness) {
+  const bool little = fullness <= kLittle * factor_;
+  calm_ = little ? std::min(calm_ + 1, kCalm) : 0;
+  factor_ = calm_ == kCalm ? kRarely : 1;
+  return factor_;
+}
+
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
@@ -94,4 +103,4 @@ Result<Tick> Ticker::wait() {
   return (waiting[1].revents & POLLIN) != 0 ? signalled() : Tick::drain;
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handlers. They run on the HTTP thread, read snapshots and the feed, and cannot delay the pipeline.
-#include "service/api.h"
+#include "noised/api/api.h"
 
 #include <algorithm>
 #include <charconv>
@@ -10,13 +10,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "probe/grain.h"
-#include "service/recording_stream.h"
-#include "service/watch_route.h"
-#include "views/lost_line.h"
+#include "noised/api/recording_stream.h"
+#include "noised/api/watch_stream.h"
+#include "probe/footprint.h"
+#include "views/detour.h"
 #include "views/views.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
 constexpr std::size_t kDetoursPerRead = 64;
@@ -46,11 +46,11 @@ class DetourStream : public StreamSource {
     pending_.clear();
     at_ = 0;
     while (pending_.empty() && !at_end()) {
-      const DetourFeed::Batch batch = context_.feed.read(next_, kDetoursPerRead);
+      const account::DetourFeed::Batch batch = context_.feed.read(next_, kDetoursPerRead);
       if (batch.next == next_ && batch.lost == 0) return;
       next_ = batch.next;
       if (batch.lost != 0) pending_ += views::lost_line_json(batch.lost) + "\n";
-      for (const FeedDetour& detour : batch.detours) {
+      for (const account::FeedDetour& detour : batch.detours) {
         if (detour.duration_ns >= min_ns_) pending_ += views::to_json(to_view(detour, context_.sources)) + '\n';
       }
     }
@@ -71,11 +71,12 @@ class DetourStream : public StreamSource {
 template <typename Build>
 HttpResponse from_snapshot(const ApiContext& context, Build build) {
   HttpResponse response;
-  const bool fresh = context.snapshots.read([&](const Snapshot& snapshot) { response.body = build(snapshot) + '\n'; });
+  const bool fresh =
+      context.snapshots.read([&](const account::Snapshot& snapshot) { response.body = build(snapshot) + '\n'; });
   return fresh ? response : http_error(503, "the pipeline does not answer");
 }
 
-std::string status_json(const ApiContext& context, const Snapshot& snapshot) {
+std::string status_json(const ApiContext& context, const account::Snapshot& snapshot) {
   StatusView status = context.settings;
   status.uptime_ns = snapshot.elapsed_ns;
   status.drain_interval_ns = snapshot.drain_interval_ns;
@@ -109,11 +110,11 @@ Result<PhaseRequest> phase_request(const HttpRequest& request) {
   const auto policy = request.query("policy");
   if (!grain && (bytes || footprint || policy)) return failure("grain_ns: needed with footprint, and with policy");
   if (!grain) return phases;
-  const auto time = parse_grain(*grain + "ns");
+  const auto time = probe::parse_grain(*grain + "ns");
   if (!time || time.value() == 0) return failure("grain_ns: 1000 to 1000000000 expected, not '" + *grain + "'");
   phases.grain_ns = time.value();
   if (bytes && footprint) return failure("footprint: in bytes or as a cache, not both");
-  const auto choice = parse_footprint(bytes ? *bytes : footprint.value_or("0"));
+  const auto choice = probe::parse_footprint(bytes ? *bytes : footprint.value_or("0"));
   if (!choice) return choice.error();
   phases.footprint = choice.value();
   if (policy && *policy != "other" && *policy != "fifo")
@@ -158,16 +159,16 @@ HttpResponse reload(const ApiContext& context) {
 std::vector<HttpRoute> make_routes(const ApiContext& context) {
   const auto plain = [&context](auto build) {
     return PlainHandler([context, build](const HttpRequest&) {
-      return from_snapshot(context, [&](const Snapshot& snapshot) { return build(context, snapshot); });
+      return from_snapshot(context, [&](const account::Snapshot& snapshot) { return build(context, snapshot); });
     });
   };
   std::vector<HttpRoute> routes;
   routes.push_back({"/v1/status", plain(status_json)});
-  routes.push_back({"/v1/report", plain([](const ApiContext& c, const Snapshot& snapshot) {
-                      return views::to_json(build_report(snapshot, c.sources, c.run));
+  routes.push_back({"/v1/report", plain([](const ApiContext& c, const account::Snapshot& snapshot) {
+                      return views::to_json(account::build_report(snapshot, c.sources, c.run));
                     })});
-  routes.push_back({"/v1/histogram", plain([](const ApiContext& c, const Snapshot& snapshot) {
-                      return views::to_json(build_histograms(snapshot, c.sources));
+  routes.push_back({"/v1/histogram", plain([](const ApiContext& c, const account::Snapshot& snapshot) {
+                      return views::to_json(account::build_histograms(snapshot, c.sources));
                     })});
   routes.push_back(
       {"/v1/detours", StreamHandler([context](const HttpRequest& request) { return open_detours(context, request); })});
@@ -182,4 +183,4 @@ std::vector<HttpRoute> make_routes(const ApiContext& context) {
   return routes;
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -3,34 +3,33 @@
 // /v1/recording and /v1/watch, and /v1/reload.
 #pragma once
 
-#include <noised/views.h>
+#include "model/views.h"
 
 #include <vector>
 
-#include "pipeline/detour_feed.h"
-#include "pipeline/report_builder.h"
-#include "pipeline/snapshot.h"
+#include "account/detour_feed.h"
+#include "account/report_builder.h"
+#include "account/snapshot.h"
+#include "noised/api/watch_stream.h"
+#include "noised/exchanges.h"
+#include "noised/http/http_server.h"
 #include "recording/recorder.h"
-#include "service/http_server.h"
-#include "service/phase_exchange.h"
-#include "service/reload_exchange.h"
-#include "service/watch_stream.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// What the routes read; all of it outlives the server.
 struct ApiContext {
-  SnapshotExchange& snapshots;
-  DetourFeed& feed;
+  account::SnapshotExchange& snapshots;
+  account::DetourFeed& feed;
   const SourceTable& sources;
-  const RunDescription& run;
+  const account::RunDescription& run;
   const StatusView& settings;  ///< the fields of a status that do not change
   ReloadExchange& reloads;
-  Recorder& recorder;
+  recording::Recorder& recorder;
   PhaseExchange& phases;
   const WatchPlace* watch = nullptr;  ///< null where loops measure, not tasks
 };
 
 std::vector<HttpRoute> make_routes(const ApiContext& context);
 
-}  // namespace noised
+}  // namespace noised::daemon

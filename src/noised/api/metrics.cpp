@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families by prometheus-cpp. Values are sums of integer nanoseconds; a double holds them exactly for 104 days, and to
 // 1 part in 2^53 after.
-#include "service/metrics.h"
+#include "noised/api/metrics.h"
 
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
@@ -10,10 +10,10 @@
 #include <optional>
 #include <utility>
 
-#include "base/quote.h"
-#include "pipeline/losses.h"
+#include "account/lost_counts.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
 using prometheus::ClientMetric;
@@ -66,40 +66,41 @@ void add_histogram(MetricFamily& family, Labels labels, const Histogram& histogr
   family.metric.push_back(std::move(metric));
 }
 
-std::string cpu_name(const CpuSnapshot& cpu) { return std::to_string(cpu.cpu); }
+std::string cpu_name(const account::CpuSnapshot& cpu) { return std::to_string(cpu.cpu); }
 
 // One counter for each CPU.
 template <typename Value>
-void add_for_cpus(Families& families, const Snapshot& snapshot, const char* name, const char* help, Value value) {
+void add_for_cpus(Families& families, const account::Snapshot& snapshot, const char* name, const char* help,
+                  Value value) {
   MetricFamily& family = add_family(families, name, help, MetricType::Counter);
-  for (const CpuSnapshot& cpu : snapshot.cpus) add_value(family, {{"cpu", cpu_name(cpu)}}, value(cpu));
+  for (const account::CpuSnapshot& cpu : snapshot.cpus) add_value(family, {{"cpu", cpu_name(cpu)}}, value(cpu));
 }
 
-void add_cpus(Families& families, const Snapshot& snapshot) {
+void add_cpus(Families& families, const account::Snapshot& snapshot) {
   add_for_cpus(families, snapshot, "noised_detours_total",
                "Gaps in the measuring loop that were longer than its threshold; losses of watched tasks.",
-               [](const CpuSnapshot& cpu) { return static_cast<double>(cpu.statistics.totals().detours); });
-  add_for_cpus(families, snapshot, "noised_incomplete_detours_total",
-               "Detours of which something was lost or cannot be known.",
-               [](const CpuSnapshot& cpu) { return static_cast<double>(cpu.statistics.totals().incomplete_detours); });
+               [](const account::CpuSnapshot& cpu) { return static_cast<double>(cpu.statistics.totals().detours); });
+  add_for_cpus(
+      families, snapshot, "noised_incomplete_detours_total", "Detours of which something was lost or cannot be known.",
+      [](const account::CpuSnapshot& cpu) { return static_cast<double>(cpu.statistics.totals().incomplete_detours); });
   add_for_cpus(families, snapshot, "noised_observed_seconds_total",
                "Time in which the measuring loop watched its CPU; in mode watch, the runnable time of all tasks there; "
                "in mode auto, both.",
-               [](const CpuSnapshot& cpu) { return seconds(cpu.observed_ns); });
+               [](const account::CpuSnapshot& cpu) { return seconds(cpu.observed_ns); });
   add_for_cpus(families, snapshot, "noised_blind_seconds_total",
                "Time in which the measuring loop was stopped or moved, and nobody watched its CPU.",
-               [](const CpuSnapshot& cpu) { return seconds(cpu.blind_ns); });
+               [](const account::CpuSnapshot& cpu) { return seconds(cpu.blind_ns); });
   add_for_cpus(families, snapshot, "noised_steal_seconds_total", "Steal time that the hypervisor counted meanwhile.",
-               [](const CpuSnapshot& cpu) { return seconds(cpu.steal_ns); });
+               [](const account::CpuSnapshot& cpu) { return seconds(cpu.steal_ns); });
   MetricFamily& durations =
       add_family(families, "noised_detour_duration_seconds", "How long detours lasted.", MetricType::Histogram);
-  for (const CpuSnapshot& cpu : snapshot.cpus) {
+  for (const account::CpuSnapshot& cpu : snapshot.cpus) {
     add_histogram(durations, {{"cpu", cpu_name(cpu)}}, cpu.statistics.detours(), cpu.statistics.totals().detour_ns);
   }
 }
 
 // Absent is not zero: where nothing was lost, a 0 says so.
-void add_losses(Families& families, const Snapshot& snapshot) {
+void add_losses(Families& families, const account::Snapshot& snapshot) {
   MetricFamily& family =
       add_family(families, "noised_lost_total", "What was lost or not seen, by reason.", MetricType::Counter);
   const auto count_of = [&](std::optional<unsigned> cpu, const char* reason) {
@@ -109,17 +110,17 @@ void add_losses(Families& families, const Snapshot& snapshot) {
     }
     return static_cast<double>(count);
   };
-  for (const CpuSnapshot& cpu : snapshot.cpus) {
-    for (const char* const reason : kCpuLossReasons) {
+  for (const account::CpuSnapshot& cpu : snapshot.cpus) {
+    for (const char* const reason : account::kCpuLossReasons) {
       add_value(family, {{"cpu", cpu_name(cpu)}, {"reason", reason}}, count_of(cpu.cpu, reason));
     }
   }
-  for (const char* const reason : kMachineLossReasons) {
+  for (const char* const reason : account::kMachineLossReasons) {
     add_value(family, {{"cpu", ""}, {"reason", reason}}, count_of(std::nullopt, reason));
   }
 }
 
-void add_programs(Families& families, const Snapshot& snapshot) {
+void add_programs(Families& families, const account::Snapshot& snapshot) {
   std::map<std::string, bool> attached;
   for (const ProgramView& program : snapshot.programs) {
     bool& any = attached[program.kind];
@@ -145,7 +146,7 @@ void add_programs(Families& families, const Snapshot& snapshot) {
   for (const auto& [name, sums] : runs_of) add_value(run_seconds, {{"program", name}}, seconds(sums.second));
 }
 
-void add_daemon(Families& families, const Snapshot& snapshot, const RunDescription& run) {
+void add_daemon(Families& families, const account::Snapshot& snapshot, const account::RunDescription& run) {
   add_value(add_family(families, "noised_build_info", "1; its labels tell what runs where.", MetricType::Gauge),
             {{"version", NOISED_VERSION}, {"kernel", run.kernel}}, 1);
   add_value(add_family(families, "noised_clock_uncertainty_seconds",
@@ -180,7 +181,7 @@ struct SourceFamilies {
     add_value(count, labels, static_cast<double>(times));
   }
 
-  void add_cpu(Metrics& metrics, std::size_t index, const CpuSnapshot& cpu, const SourceTable& sources) {
+  void add_cpu(Metrics& metrics, std::size_t index, const account::CpuSnapshot& cpu, const SourceTable& sources) {
     struct Sum {
       std::uint64_t ns = 0;
       std::uint64_t times = 0;
@@ -215,7 +216,8 @@ bool Metrics::admit(std::size_t cpu_index, SourceId source) {
   return decisions[source] == 1;
 }
 
-std::string Metrics::text(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run) {
+std::string Metrics::text(const account::Snapshot& snapshot, const SourceTable& sources,
+                          const account::RunDescription& run) {
   Families families;
   add_daemon(families, snapshot, run);
   add_cpus(families, snapshot);
@@ -235,4 +237,4 @@ std::string Metrics::text(const Snapshot& snapshot, const SourceTable& sources, 
   return prometheus::TextSerializer().Serialize(families);
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

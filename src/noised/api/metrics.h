@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/report_builder.h"
-#include "pipeline/snapshot.h"
-#include "trace/sources.h"
+#include "account/report_builder.h"
+#include "account/snapshot.h"
+#include "model/sources.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// Not synchronised: the HTTP thread's.
 class Metrics {
@@ -23,7 +23,7 @@ class Metrics {
   explicit Metrics(std::size_t series_cap) : series_cap_(series_cap) {}
 
   /// The snapshots of one run, in order: a source keeps the series that it has, so that no counter goes back.
-  std::string text(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run);
+  std::string text(const account::Snapshot& snapshot, const SourceTable& sources, const account::RunDescription& run);
 
  private:
   [[nodiscard]] bool admit(std::size_t cpu_index, SourceId source);
@@ -36,4 +36,4 @@ class Metrics {
   friend struct SourceFamilies;
 };
 
-}  // namespace noised
+}  // namespace noised::daemon

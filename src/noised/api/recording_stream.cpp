@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/recording_stream.h"
+#include "noised/api/recording_stream.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 
-namespace noised {
+namespace noised::daemon {
 
 std::size_t RecordingStream::read(char* buffer, std::size_t capacity) {
   std::size_t written = 0;
@@ -30,4 +30,4 @@ std::size_t RecordingStream::read(char* buffer, std::size_t capacity) {
   return written;
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

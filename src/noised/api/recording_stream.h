@@ -2,16 +2,16 @@
 // A recording on its way to a client: for each block 8 bytes, its size and kind (little endian), and the block itself.
 #pragma once
 
+#include "noised/http/http_stream.h"
 #include "recording/recorder.h"
-#include "service/http_stream.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// Records as long as it lives, and ends when the daemon does.
 class RecordingStream : public StreamSource {
  public:
   /// The recorder was opened for this stream.
-  explicit RecordingStream(Recorder& recorder) : recorder_(recorder) {}
+  explicit RecordingStream(recording::Recorder& recorder) : recorder_(recorder) {}
   RecordingStream(const RecordingStream&) = delete;
   RecordingStream& operator=(const RecordingStream&) = delete;
   ~RecordingStream() override { recorder_.close(); }
@@ -19,8 +19,8 @@ class RecordingStream : public StreamSource {
   std::size_t read(char* buffer, std::size_t capacity) override;
 
  private:
-  Recorder& recorder_;
+  recording::Recorder& recorder_;
   std::size_t at_ = 0;  // of the block at the front, its head included
 };
 
-}  // namespace noised
+}  // namespace noised::daemon

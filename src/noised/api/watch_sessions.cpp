@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A state for each group, under a lock that is held for moments.
-#include "service/watch_sessions.h"
+#include "noised/api/watch_sessions.h"
 
-namespace noised {
+namespace noised::daemon {
 
 std::optional<std::size_t> WatchSessions::open(bool any, bool each_loss) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t step = 0; step < TaskPipeline::kGroups - 1; ++step) {
-    const std::size_t group = 1 + (last_ + step) % (TaskPipeline::kGroups - 1);
+  for (std::size_t step = 0; step < pipeline::TaskPipeline::kGroups - 1; ++step) {
+    const std::size_t group = 1 + (last_ + step) % (pipeline::TaskPipeline::kGroups - 1);
     if (sessions_[group].state != State::free) continue;
     sessions_[group] = Session{.state = State::opening,
                                .any = any,
@@ -40,7 +40,7 @@ std::optional<WatchReport> WatchSessions::take(std::size_t group) {
   return std::exchange(sessions_[group].report, std::nullopt);
 }
 
-bool WatchSessions::take_losses(std::size_t group, LossBatch& batch) {
+bool WatchSessions::take_losses(std::size_t group, account::LossBatch& batch) {
   const std::lock_guard lock(mutex_);
   Session& session = sessions_[group];
   if (!session.news) return false;
@@ -56,7 +56,7 @@ void WatchSessions::close(std::size_t group) {
   wanted_.store(true, std::memory_order_release);
 }
 
-void WatchSessions::step(std::size_t group, TaskPipeline& pipeline, std::uint64_t now_ns) {
+void WatchSessions::step(std::size_t group, pipeline::TaskPipeline& pipeline, std::uint64_t now_ns) {
   Session& session = sessions_[group];
   if (session.state == State::opening) {
     pipeline.begin_account(group, session.any, session.each_loss, now_ns);
@@ -76,7 +76,7 @@ void WatchSessions::step(std::size_t group, TaskPipeline& pipeline, std::uint64_
   session.asked = false;
 }
 
-void WatchSessions::step(TaskPipeline& pipeline, std::uint64_t now_ns) {
+void WatchSessions::step(pipeline::TaskPipeline& pipeline, std::uint64_t now_ns) {
   if (!wanted_.load(std::memory_order_acquire)) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;  // with the next drain
@@ -84,4 +84,4 @@ void WatchSessions::step(TaskPipeline& pipeline, std::uint64_t now_ns) {
   for (std::size_t group = 1; group < sessions_.size(); ++group) step(group, pipeline, now_ns);
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -2,7 +2,7 @@
 // Between the HTTP thread, where somebody watches tasks, and the main thread, which counts what they lose.
 #pragma once
 
-#include <noised/watch.h>
+#include "model/watch.h"
 
 #include <array>
 #include <atomic>
@@ -13,7 +13,7 @@
 
 #include "pipeline/task_pipeline.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// A session is a group of tasks with an account of its own. Neither thread ever waits for the other.
 class WatchSessions {
@@ -28,7 +28,7 @@ class WatchSessions {
   /// HTTP thread: the report asked for, once it is there.
   std::optional<WatchReport> take(std::size_t group);
   /// HTTP thread: the losses since the last time, if something is new.
-  bool take_losses(std::size_t group, LossBatch& batch);
+  bool take_losses(std::size_t group, account::LossBatch& batch);
   /// HTTP thread: ends the session. No task may be in its group any more.
   void close(std::size_t group);
 
@@ -37,7 +37,7 @@ class WatchSessions {
   /// Main thread, before a drain: a report was asked for since the last time. One atomic load unless it was.
   bool take_asked() { return asked_.load(std::memory_order_relaxed) && asked_.exchange(false); }
   /// Main thread, after a drain: does what is asked. One atomic load unless something is.
-  void step(TaskPipeline& pipeline, std::uint64_t now_ns);
+  void step(pipeline::TaskPipeline& pipeline, std::uint64_t now_ns);
 
  private:
   enum class State : std::uint8_t { free, opening, open, closing };
@@ -48,15 +48,15 @@ class WatchSessions {
     bool asked = false;
     bool news = false;  // in `losses`
     std::optional<WatchReport> report;
-    LossBatch losses;
+    account::LossBatch losses;
   };
-  void step(std::size_t group, TaskPipeline& pipeline, std::uint64_t now_ns);
+  void step(std::size_t group, pipeline::TaskPipeline& pipeline, std::uint64_t now_ns);
 
   std::atomic<bool> wanted_{false};
   std::atomic<bool> asked_{false};
   std::mutex mutex_;
-  std::array<Session, TaskPipeline::kGroups> sessions_;  // by group; the first is none
-  std::size_t last_ = 0;                                 // opened; the next is another one, so that old groups fade
+  std::array<Session, pipeline::TaskPipeline::kGroups> sessions_;  // by group; the first is none
+  std::size_t last_ = 0;  // opened; the next is another one, so that old groups fade
 };
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Read after each drain, it goes on from one state to the next and never waits.
-#include "service/watch_stream.h"
+#include "noised/api/watch_stream.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <memory>
 
-#include "base/monotonic.h"
+#include "base/clocks.h"
+#include "system/namespaces.h"
 #include "views/losses.h"
 #include "views/watch.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
 // Children and threads are chosen by the kernel's program as they are born; who gets a name, or comes into a cgroup,
@@ -34,8 +37,8 @@ WatchStream::~WatchStream() {
 }
 
 void WatchStream::choose_tasks(std::uint64_t now_ns) {
-  if (wish_.selection.by == SelectBy::all) return;
-  const bool looks_again = wish_.selection.by != SelectBy::pids;
+  if (wish_.selection.by == system::SelectBy::all) return;
+  const bool looks_again = wish_.selection.by != system::SelectBy::pids;
   if (chosen_ns_ != 0 && (!looks_again || now_ns - chosen_ns_ < kLookIntervalNs)) return;
   // Until a look finds nobody new: a task that is not chosen yet has children that are not.
   for (bool found = true; found;) {
@@ -53,7 +56,7 @@ void WatchStream::choose_tasks(std::uint64_t now_ns) {
 
 bool WatchStream::is_over(std::uint64_t now_ns) const {
   if (wish_.duration_ns && now_ns - began_ns_ >= *wish_.duration_ns) return true;
-  return wish_.selection.by == SelectBy::pids && selector_.ended(wish_.selection);
+  return wish_.selection.by == system::SelectBy::pids && selector_.ended(wish_.selection);
 }
 
 bool WatchStream::may_tell(std::uint64_t now_ns) const {
@@ -76,13 +79,13 @@ void WatchStream::put_losses() {
   for (const std::uint32_t pid : batch_.log.ran()) mention(pid);
   for (const auto& [pid, start_ns] : batch_.running) mention(pid);
   view.losses.reserve(batch_.log.entries().size());
-  for (const LossLog::Entry& entry : batch_.log.entries()) {
+  for (const account::LossLog::Entry& entry : batch_.log.entries()) {
     LossView& loss = view.losses.emplace_back(LossView{.pid = entry.pid,
                                                        .start_ns = entry.start_ns,
                                                        .duration_ns = entry.duration_ns,
                                                        .incomplete = entry.incomplete,
                                                        .parts = {}});
-    for (const LossLog::Part& part : batch_.log.parts_of(entry)) {
+    for (const account::LossLog::Part& part : batch_.log.parts_of(entry)) {
       loss.parts.emplace_back(part.source, part.ns);
       if (named_.size() <= part.source) named_.resize(part.source + 1);
       if (named_[part.source]) continue;
@@ -141,4 +144,53 @@ std::size_t WatchStream::read(char* buffer, std::size_t capacity) {
   return length;
 }
 
-}  // namespace noised
+namespace {
+
+constexpr std::uint64_t kLeastIntervalNs = 10'000'000;
+constexpr std::uint64_t kMostIntervalNs = 3'600'000'000'000;
+
+// A number of nanoseconds, if the query has one; usage error where it has something else.
+Status read_ns(const HttpRequest& request, const char* name, std::uint64_t least, std::optional<std::uint64_t>& value) {
+  const auto text = request.query(name);
+  if (!text) return success();
+  std::uint64_t ns = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), ns);
+  if (error != std::errc{} || end != text->data() + text->size() || ns < least || ns > kMostIntervalNs) {
+    return failure(std::string(name) + ": " + std::to_string(least) + " to " + std::to_string(kMostIntervalNs) +
+                   " nanoseconds expected, not '" + *text + "'");
+  }
+  value = ns;
+  return success();
+}
+
+Result<WatchWish> wish_of(const HttpRequest& request) {
+  WatchWish wish;
+  std::optional<std::uint64_t> interval_ns;
+  if (Status read = read_ns(request, "interval_ns", kLeastIntervalNs, interval_ns); !read) return read.error();
+  if (interval_ns) wish.interval_ns = *interval_ns;
+  if (Status read = read_ns(request, "duration_ns", 1, wish.duration_ns); !read) return read.error();
+  if (const auto each = request.query("losses")) {
+    if (*each != "each") return failure("losses: 'each' expected, not '" + *each + "'");
+    wish.each_loss = true;
+  }
+  const auto made = system::make_selection(request.query("pids"), request.query("comm"), request.query("cgroup"));
+  if (!made) return made.error();
+  const bool by_pid = made.value().by == system::SelectBy::pids;
+  if (Status same = system::check_client(request.client(), by_pid); !same) return same.error();
+  auto settled = system::TaskSelector().settle(made.value());
+  if (!settled) return settled.error();
+  wish.selection = std::move(settled).value();
+  return wish;
+}
+
+}  // namespace
+
+StreamReply open_watch(const WatchPlace& place, const HttpRequest& request) {
+  auto wish = wish_of(request);
+  if (!wish) return http_error(400, wish.error().line());
+  const auto group = place.sessions.open(wish.value().selection.by == system::SelectBy::all, wish.value().each_loss);
+  if (!group) return http_error(423, "too many watch at the same time: wait until one of them has ended");
+  return std::make_unique<WatchStream>(place, std::move(wish).value(), *group);
+}
+
+}  // namespace noised::daemon

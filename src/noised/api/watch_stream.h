@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "service/http_stream.h"
-#include "service/watch_sessions.h"
-#include "trace/task_selection.h"
+#include "noised/api/watch_sessions.h"
+#include "noised/http/http_server.h"
+#include "noised/http/http_stream.h"
+#include "system/task_selection.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// Where watching happens.
 struct WatchPlace {
@@ -24,7 +25,7 @@ struct WatchPlace {
 };
 
 struct WatchWish {
-  Selection selection;  ///< settled
+  system::Selection selection;  ///< settled
   std::uint64_t interval_ns = 1'000'000'000;
   std::optional<std::uint64_t> duration_ns;
   bool each_loss = false;
@@ -50,7 +51,7 @@ class WatchStream : public StreamSource {
 
   WatchPlace place_;
   WatchWish wish_;
-  TaskSelector selector_;
+  system::TaskSelector selector_;
   std::size_t group_;
   bool begun_ = false;
   bool asked_ = false;
@@ -61,7 +62,7 @@ class WatchStream : public StreamSource {
   std::uint64_t chosen_ns_ = 0;
   std::uint64_t since_ns_ = 0;    // from then on, the losses of those who were chosen first are told
   std::uint64_t settled_ns_ = 0;  // they were told up to then
-  LossBatch batch_;
+  account::LossBatch batch_;
   std::vector<bool> named_;      // sources that the client knows
   std::vector<bool> mentioned_;  // tasks, by pid, likewise
   std::optional<WatchReport> report_;
@@ -69,4 +70,11 @@ class WatchStream : public StreamSource {
   std::size_t at_ = 0;
 };
 
-}  // namespace noised
+// /v1/watch: from a request to a session.
+
+/// Opens a stream for the tasks that the query chooses (pids, comm or cgroup; none: all), with a report every
+/// interval_ns, for duration_ns or until they have ended; with losses=each, also lines of their single losses. Refuses
+/// what makes no sense.
+StreamReply open_watch(const WatchPlace& place, const HttpRequest& request);
+
+}  // namespace noised::daemon

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages for monitoring.
-#include "service/web.h"
+#include "noised/api/web.h"
 
-#include "base/monotonic.h"
+#include "base/clocks.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
 constexpr const char* kText = "text/plain; charset=utf-8";
@@ -30,10 +30,10 @@ HttpResponse Web::metrics(std::uint64_t now_ns) {
   if (body_ == nullptr || now_ns - made_ns_ >= fresh_ns_) {
     body_.reset();
     snapshots_.read(
-        [&](const Snapshot& snapshot) {
+        [&](const account::Snapshot& snapshot) {
           body_ = std::make_shared<const std::string>(metrics_.text(snapshot, sources_, run_));
         },
-        SnapshotDetail::summary);
+        account::SnapshotDetail::summary);
     made_ns_ = now_ns;
     if (body_ == nullptr) return {503, kText, "the pipeline does not answer\n"};
   }
@@ -51,8 +51,8 @@ HttpResponse Web::healthy(std::uint64_t now_ns) {
 
 HttpResponse Web::judge(std::uint64_t now_ns) {
   bool complete = false;
-  if (!snapshots_.read([&](const Snapshot& snapshot) { complete = health_.judge(snapshot.lost, now_ns); },
-                       SnapshotDetail::summary)) {
+  if (!snapshots_.read([&](const account::Snapshot& snapshot) { complete = health_.judge(snapshot.lost, now_ns); },
+                       account::SnapshotDetail::summary)) {
     return {503, kText, "unhealthy: the pipeline does not answer\n"};
   }
   if (!complete) return {503, kText, "unhealthy: data was lost in the last minute; noised_lost_total tells where\n"};
@@ -68,4 +68,4 @@ std::vector<HttpRoute> Web::routes() {
   return routes;
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

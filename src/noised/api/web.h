@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/report_builder.h"
-#include "pipeline/snapshot.h"
-#include "service/http_server.h"
-#include "service/metrics.h"
+#include "account/report_builder.h"
+#include "account/snapshot.h"
+#include "noised/api/metrics.h"
+#include "noised/http/http_server.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// Whether data was lost lately. Judged by its askers: what was lost between two questions shows in the answer to the
 /// second.
@@ -37,8 +37,8 @@ class Web {
   static constexpr std::uint64_t kFreshNs = 1'000'000'000;
 
   /// All of it outlives this.
-  Web(SnapshotExchange& snapshots, const SourceTable& sources, const RunDescription& run, std::size_t series_cap,
-      std::uint64_t fresh_ns = kFreshNs)
+  Web(account::SnapshotExchange& snapshots, const SourceTable& sources, const account::RunDescription& run,
+      std::size_t series_cap, std::uint64_t fresh_ns = kFreshNs)
       : snapshots_(snapshots), sources_(sources), run_(run), metrics_(series_cap), fresh_ns_(fresh_ns) {}
 
   std::vector<HttpRoute> routes();
@@ -48,9 +48,9 @@ class Web {
   HttpResponse healthy(std::uint64_t now_ns);
   HttpResponse judge(std::uint64_t now_ns);
 
-  SnapshotExchange& snapshots_;
+  account::SnapshotExchange& snapshots_;
   const SourceTable& sources_;
-  const RunDescription& run_;
+  const account::RunDescription& run_;
   Metrics metrics_;
   Health health_;
   std::uint64_t fresh_ns_;
@@ -60,4 +60,4 @@ class Web {
   std::uint64_t judged_ns_ = 0;
 };
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP thread shares its address space with the measuring threads, so memory that it gives back to the kernel would
 // interrupt them (a TLB shootdown is an IPI to every CPU that runs a thread of the process).
-#include "service/http_server.h"
+#include "noised/http/http_server.h"
 
 #include <fcntl.h>
 #include <microhttpd.h>
@@ -21,12 +21,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/monotonic.h"
-#include "base/quote.h"
-#include "service/http_connections.h"
+#include "base/clocks.h"
+#include "base/text.h"
+#include "noised/http/http_stream.h"
 
-namespace noised {
-
+namespace noised::daemon {
 namespace {
 
 // libmicrohttpd 0.9.75 takes a connection's pool from malloc up to 32 KiB and from mmap above, with a munmap when the
@@ -61,12 +60,17 @@ HttpResponse not_allowed(const std::string& allow) {
 }
 
 // Who connected, as the kernel saw it at that time; nobody over TCP.
-bool is_root(MHD_Connection* connection) {
+ucred peer_of(MHD_Connection* connection) {
   const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
   ucred peer{};
   socklen_t size = sizeof(peer);
-  return ::getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof(peer) &&
-         peer.pid != 0 && peer.uid == 0;
+  const bool told = ::getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof(peer);
+  return told ? peer : ucred{};
+}
+
+bool is_root(MHD_Connection* connection) {
+  const ucred peer = peer_of(connection);
+  return peer.pid != 0 && peer.uid == 0;
 }
 
 MHD_Result queue(MHD_Connection* connection, unsigned status, MHD_Response* response) {
@@ -243,6 +247,8 @@ HttpResponse http_error(unsigned status, const std::string& message) {
   return {status, "application/json", body.dump(-1, ' ', false, Handler::replace) + "\n"};
 }
 
+pid_t HttpRequest::client() const { return peer_of(connection_).pid; }
+
 std::optional<std::string> HttpRequest::query(const std::string& name) const {
   const char* value = nullptr;
   std::size_t size = 0;
@@ -336,4 +342,4 @@ HttpServer::~HttpServer() {
   (void)::pthread_join(*thread_, nullptr);
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -13,15 +13,15 @@
 #include <variant>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "base/descriptor.h"
-#include "service/http_stream.h"
-#include "service/log.h"
+#include "base/files.h"
+#include "noised/http/http_stream.h"
+#include "noised/log.h"
 
 struct MHD_Connection;
 
-namespace noised {
+namespace noised::daemon {
 
 struct HttpResponse {
   unsigned status = 200;
@@ -40,6 +40,8 @@ class HttpRequest {
   explicit HttpRequest(MHD_Connection* connection) : connection_(connection) {}
   /// The decoded value of a query parameter: "" for "?name" and "?name=", nothing when it is not there.
   [[nodiscard]] std::optional<std::string> query(const std::string& name) const;
+  /// Who connected to a Unix socket; 0 over TCP, and where this PID namespace has no number for it.
+  [[nodiscard]] pid_t client() const;
 
  private:
   MHD_Connection* connection_;
@@ -101,4 +103,4 @@ class HttpServer {
   std::optional<pthread_t> thread_;
 };
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numeric addresses by getaddrinfo(3).
-#include "service/tcp_socket.h"
+#include "noised/http/tcp_socket.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -13,12 +13,12 @@
 #include <charconv>
 #include <memory>
 
-#include "base/quote.h"
+#include "base/text.h"
 
-namespace noised {
+namespace noised::daemon {
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kTcpBacklog = 128;
 
 struct FreeAddress {
   void operator()(addrinfo* address) const { ::freeaddrinfo(address); }
@@ -65,7 +65,7 @@ Descriptor listen_at(const addrinfo& address) {
   // A daemon that was just stopped leaves connections in TIME_WAIT.
   (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (address.ai_family == AF_INET6) (void)::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-  if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 || ::listen(socket.get(), kBacklog) != 0) {
+  if (::bind(socket.get(), address.ai_addr, address.ai_addrlen) != 0 || ::listen(socket.get(), kTcpBacklog) != 0) {
     const int error = errno;
     socket.reset();
     errno = error;
@@ -130,4 +130,4 @@ bool is_loopback(const std::string& address) {
   return resolved && is_loopback(*resolved.value());
 }
 
-}  // namespace noised
+}  // namespace noised::daemon

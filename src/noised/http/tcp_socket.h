@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// Checks "HOST:PORT", where HOST is an IPv4 address, an IPv6 address in brackets, or empty for all; usage error
 /// otherwise. No names: an instrument does not wait for a name server.
@@ -23,4 +23,4 @@ std::string listening_address(const Descriptor& socket);
 /// True if only this machine can connect to it.
 bool is_loopback(const std::string& address);
 
-}  // namespace noised
+}  // namespace noised::daemon

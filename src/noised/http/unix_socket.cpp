@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lock file decides who may create or remove the socket: without it, two daemons that start at once could each find
 // the other's fresh socket stale and remove it.
-#include "service/unix_socket.h"
+#include "noised/http/unix_socket.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -18,16 +18,15 @@
 
 #include <fmt/format.h>
 
-#include "base/quote.h"
+#include "base/text.h"
 
-namespace noised {
-
+namespace noised::daemon {
 namespace {
 
 constexpr std::size_t kLongestPath = sizeof(sockaddr_un::sun_path) - 1;  // 107 bytes and the terminating zero
 constexpr mode_t kSocketMode = 0660;
 constexpr mode_t kDirectoryMode = 0750;
-constexpr int kBacklog = 64;  // as many as the HTTP server serves at once
+constexpr int kUnixBacklog = 64;  // as many as the HTTP server serves at once
 
 Error cannot(const std::string& what, const std::string& path, int error) {
   return failure(fmt::format("cannot {} {}: {}", what, path, errno_text(error)),
@@ -174,7 +173,7 @@ Status UnixSocket::bind_and_listen() {
   device_ = created.st_dev;
   inode_ = created.st_ino;
   if (::chmod(path_.c_str(), kSocketMode) != 0) return cannot("set the mode of", path_, errno);
-  if (::listen(listening_.get(), kBacklog) != 0) return cannot("listen on", path_, errno);
+  if (::listen(listening_.get(), kUnixBacklog) != 0) return cannot("listen on", path_, errno);
   return success();
 }
 
@@ -223,4 +222,4 @@ UnixSocket& UnixSocket::operator=(UnixSocket&& other) noexcept {
 
 UnixSocket::~UnixSocket() { remove_files(); }
 
-}  // namespace noised
+}  // namespace noised::daemon

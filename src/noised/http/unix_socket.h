@@ -6,11 +6,11 @@
 
 #include <string>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
-namespace noised {
+namespace noised::daemon {
 
 /// Checks that a path can be a socket's name (1 to 107 bytes); usage error otherwise.
 Status check_socket_path(const std::string& path);
@@ -54,4 +54,4 @@ class UnixSocket {
   ino_t inode_ = 0;   // 0: no socket file created
 };
 
-}  // namespace noised
+}  // namespace noised::daemon

@@ -7,12 +7,15 @@
 
 #include <set>
 
-#include "base/read_file.h"
-#include "base_temporary_directory.h"
-#include "service/config.h"
-#include "service/settings.h"
+#include "base/files.h"
+#include "noised/config.h"
+#include "noised/settings.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised {
+
+using namespace noised::daemon;
+using namespace noised::probe;
 
 namespace {
 

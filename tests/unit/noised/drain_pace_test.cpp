@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch_test_macros.hpp>
 
-#include "service/drain_pace.h"
+#include "noised/ticker.h"
 
 using namespace noised;
+using namespace noised::daemon;
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
 namespace noised::test {
 

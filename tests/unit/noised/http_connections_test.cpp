@@ -6,10 +6,11 @@
 
 #include <array>
 
-#include "base/descriptor.h"
-#include "service/http_connections.h"
+#include "base/files.h"
+#include "noised/http/http_stream.h"
 
 using namespace noised;
+using namespace noised::daemon;
 
 namespace {
 

@@ -13,12 +13,14 @@
 #include <thread>
 #include <vector>
 
-#include "base_temporary_directory.h"
-#include "service/http_server.h"
-#include "service/unix_socket.h"
-#include "service_http_client.h"
+#include "noised/http/http_server.h"
+#include "noised/http/unix_socket.h"
+#include "unit/base/temporary_directory.h"
+#include "unit/noised/http_client.h"
 
 namespace noised {
+
+using namespace noised::daemon;
 
 namespace {
 

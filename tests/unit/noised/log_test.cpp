@@ -9,10 +9,12 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/descriptor.h"
-#include "service/log.h"
+#include "base/files.h"
+#include "noised/log.h"
 
 namespace noised {
+
+using namespace noised::daemon;
 
 namespace {
 

@@ -5,11 +5,14 @@
 #include <map>
 #include <sstream>
 
-#include "pipeline/losses.h"
-#include "service/metrics.h"
-#include "service/web.h"
+#include "account/lost_counts.h"
+#include "noised/api/metrics.h"
+#include "noised/api/web.h"
 
 namespace noised {
+
+using namespace noised::account;
+using namespace noised::daemon;
 
 namespace {
 
@@ -27,9 +30,7 @@ struct Scene {
   }
   void add(std::size_t index, Kind kind, const std::string& name, std::uint64_t ns) {
     CpuStatistics& statistics = snapshot.cpus[index].statistics;
-    DetourSums sums;
-    sums.duration_ns = sums.explained_ns = ns;
-    statistics.add_detour(sums);
+    statistics.add_detour({.end_ns = ns}, {.explained_ns = ns});
     statistics.add_source(sources.intern(kind, name), kind, ns);
   }
 };
@@ -157,7 +158,7 @@ TEST_CASE("names that are not UTF-8 stay apart") {
 
 TEST_CASE("every reason of a loss has a series") {
   LossCounts counts;
-  counts.kernel = {1, 1, 1, 1, 1};
+  counts.kernel = {1, 1, 1, 1, 1, 1};
   counts.detours = counts.samples = counts.refused = counts.impossible = counts.stopped = counts.moved = counts.bad =
       counts.blind = 1;
   ReportLost lost;

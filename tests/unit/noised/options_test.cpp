@@ -4,10 +4,12 @@
 
 #include <vector>
 
-#include "base_temporary_directory.h"
-#include "service/options.h"
+#include "noised/options.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised {
+
+using namespace noised::daemon;
 
 namespace {
 

@@ -12,11 +12,15 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "recording_scene.h"
-#include "service/phase_exchange.h"
-#include "service/phase_runs.h"
+#include "noised/exchanges.h"
+#include "noised/phase_runs.h"
+#include "unit/recording/scene.h"
 
 using namespace noised;
+using namespace noised::daemon;
+using namespace noised::probe;
+using namespace noised::recording;
+using namespace noised::system;
 using namespace noised::test;
 
 namespace {

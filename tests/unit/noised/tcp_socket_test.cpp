@@ -2,9 +2,11 @@
 // Addresses to listen on: numeric, with a port, or refused.
 #include <catch2/catch_test_macros.hpp>
 
-#include "service/tcp_socket.h"
+#include "noised/http/tcp_socket.h"
 
 namespace noised {
+
+using namespace noised::daemon;
 
 TEST_CASE("addresses to listen on") {
   for (const char* const good : {"127.0.0.1:10077", "[::1]:1", ":65535", "0.0.0.0:80", "[::]:80"}) {

@@ -13,10 +13,12 @@
 #include <cstring>
 #include <vector>
 
-#include "base_temporary_directory.h"
-#include "service/unix_socket.h"
+#include "noised/http/unix_socket.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised {
+
+using namespace noised::daemon;
 
 namespace {
 
