@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcurl behind values: every way a request can fail becomes one line with a remedy.
-#include "noisectl/http_client.h"
+#include "noisectl/client/http_client.h"
+#include "base/text.h"
 
 #include <cerrno>
 #include <cstring>
@@ -9,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "noisectl/line_splitter.h"
-#include "views/format.h"
+#include "noisectl/client/line_splitter.h"
+#include "views/text.h"
 
 namespace noised::client {
 
@@ -78,8 +79,7 @@ Error HttpClient::refused(const std::string& path, long status, const std::strin
   // A refusal in the daemon's own words has its remedy in it, but for the one that the client knows.
   const auto told = nlohmann::json::parse(body, nullptr, false);
   const bool own_words = told.is_object() && told.contains("error") && told["error"].is_string();
-  const std::string reason =
-      views::printable(own_words ? told["error"].get<std::string>() : body.substr(0, body.find('\n')));
+  const std::string reason = printable(own_words ? told["error"].get<std::string>() : body.substr(0, body.find('\n')));
   if (own_words && (status == 403 || status == 409 || status == 423))
     return failure("daemon at " + socket_path_ + ": " + reason, status == 403 ? "run as root" : "");
   return failure(fmt::format("daemon at {} answered {} to {}{}", socket_path_, status, path,

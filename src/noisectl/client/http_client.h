@@ -10,9 +10,12 @@
 
 #include <curl/curl.h>
 
-#include <noised/result.h>
+#include "base/result.h"
 
 namespace noised::client {
+
+/// The daemon answers from a snapshot: what takes this long will not come.
+inline constexpr std::chrono::seconds kAnswerTime{10};
 
 /// How a stream came to its end.
 enum class StreamEnd {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a daemon records goes to a file without a name: it may be larger than memory, and nothing of it is left behind.
-#include "noisectl/measured.h"
+#include "noisectl/client/measured.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
-#include "base/nameless_file.h"
-#include "noisectl/needs_loop.h"
-#include "noisectl/progress.h"
-#include "noisectl/record_command.h"
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "noisectl/client/output.h"
+#include "noisectl/commands/record.h"
 
 namespace noised::client {
 namespace {
@@ -21,7 +21,15 @@ constexpr std::uint64_t kUsualDurationNs = 10'000'000'000;
 
 }  // namespace
 
-Result<Measured> Measured::get(const Options& options) {
+Status check_loops(const MeasureOptions& options, std::string_view mode) {
+  if (mode != "watch" || !options.needs_loop) return success();
+  return failure(
+      "tasks were watched here, and this shows what a loop measured",
+      "measure with mode = \"probe\"; of watched tasks there are report (also --html), detours, histogram, top, "
+      "watch and export");
+}
+
+Result<Measured> Measured::get(const MeasureOptions& options) {
   if (!options.replay.empty()) {
     std::error_code unknown;
     const auto type = std::filesystem::status(options.replay, unknown).type();
@@ -29,7 +37,7 @@ Result<Measured> Measured::get(const Options& options) {
       return usage_error(options.replay + " can be read only once",
                          "this command reads a recording again: give a file");
     }
-    const auto player = Player::open(options.replay);
+    const auto player = recording::Player::open(options.replay);
     if (!player) return player.error();
     const std::string& mode = player.value().playback().description().base.status.mode;
     if (Status can = check_loops(options, mode); !can)
@@ -45,24 +53,23 @@ Result<Measured> Measured::get(const Options& options) {
                    "what is measured is kept in a file meanwhile; TMPDIR can name another directory");
   }
   const std::string path = fmt::format("/proc/self/fd/{}", file.value().get());
-  Options record = options;
-  record.output.clear();
+  RecordOptions record{{options}, "", 0};
   if (!record.duration_ns) record.duration_ns = kUsualDurationNs;
-  const Status recorded = record_from_daemon(record, [&]() -> Result<BlockWriter> {
+  const Status recorded = record_from_daemon(record, [&]() -> Result<recording::BlockWriter> {
     Descriptor writer(::fcntl(file.value().get(), F_DUPFD_CLOEXEC, 0));
     if (!writer) return failure(fmt::format("fcntl: {}", std::strerror(errno)));
-    return BlockWriter::begin(std::move(writer), "the recording");
+    return recording::BlockWriter::begin(std::move(writer), "the recording");
   });
   if (!recorded) return recorded.error();
   return Measured(path, std::move(file).value());
 }
 
-void play_all(Player& player, PlayerVisitor* visitor) {
+void play_all(recording::Player& player, recording::PlayerVisitor* visitor) {
   Progress progress("replaying");
   while (player.step(visitor)) progress.show(player.progress());
 }
 
-Status Measured::whole(const Player& player) {
+Status Measured::whole(const recording::Player& player) {
   if (player.damage().empty()) return success();
   return failure(player.damage(), "everything before that was shown");
 }

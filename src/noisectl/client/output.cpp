@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocking the stop signals and reading them through a signalfd.
-#include "noisectl/stop_signals.h"
+// Remembers the first error of standard output.
+#include "noisectl/client/output.h"
 
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace noised::client {
 
@@ -29,6 +32,27 @@ StopSignals::~StopSignals() {
 int StopSignals::take() const {
   signalfd_siginfo taken;
   return read(fd_, &taken, sizeof taken) == sizeof taken ? static_cast<int>(taken.ssi_signo) : 0;
+}
+
+bool Output::check(bool done) {
+  if (!done && error_ == 0) error_ = errno;
+  return error_ == 0;
+}
+
+bool Output::write(std::string_view text) {
+  if (error_ != 0) return false;
+  return check(std::fwrite(text.data(), 1, text.size(), file_) == text.size());
+}
+
+bool Output::flush() {
+  if (error_ != 0) return false;
+  return check(std::fflush(file_) == 0);
+}
+
+Status Output::finish() {
+  flush();
+  if (error_ == 0 || error_ == EPIPE) return success();
+  return failure(std::string("standard output: ") + std::strerror(error_));
 }
 
 }  // namespace noised::client

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking which CPUs are measured, and leaving them.
-#include "noisectl/quiet.h"
+#include "noisectl/client/quiet.h"
 
 #include <sched.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "base/cpu_set.h"
 #include "base/cpus.h"
-#include "base/parse.h"
-#include "base/quote.h"
+#include "base/text.h"
 #include "views/views.h"
 
 namespace noised::client {
 namespace {
 
-constexpr std::chrono::seconds kAnswerTime{10};
 // A view opens at once, even if the daemon is stopped.
 constexpr std::chrono::milliseconds kShortAnswerTime{500};
 

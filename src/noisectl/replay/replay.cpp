@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "noisectl/replay_top.h"
+#include "noisectl/replay/replay.h"
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
 
-#include "noisectl/replay_feed.h"
-#include "noisectl/stop_signals.h"
-#include "noisectl/top_screen.h"
+#include "noisectl/client/measured.h"
+#include "noisectl/client/output.h"
+#include "noisectl/replay/replay_feed.h"
 
 namespace noised::client {
 
-Status run_replay_top(const Options& options) {
+Status run_replay(const std::string& path, const std::function<Status(recording::Player&)>& show) {
+  auto player = recording::Player::open(path);
+  if (!player) return player.error();
+  if (Status shown = show(player.value()); !shown) return shown;
+  return Measured::whole(player.value());
+}
+
+Status run_replay_top(const TopOptions& options) {
   if (Status terminal = need_terminal(); !terminal) return terminal;
   const StopSignals stop;
   const std::chrono::nanoseconds interval(

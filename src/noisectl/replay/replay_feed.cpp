@@ -1,17 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detours wait for their time one by one, samples for their checkpoint's.
-#include "noisectl/replay_feed.h"
-
-#include <fmt/format.h>
+#include "noisectl/replay/replay_feed.h"
 
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace noised::client {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+// No eye sees it, and thousands of detours a second are no thousands of wakeups.
+constexpr Seconds kEarly{0.02};
+// A recording can hold any time: whoever waits looks again after this.
+constexpr Seconds kLongestWait{3600};
+
+}  // namespace
+
+bool ReplayPace::wait_until(std::uint64_t recorded_ns) {
+  const Seconds due{static_cast<double>(recorded_ns) * 1e-9 / speed_};
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    if (paused_) {
+      changed_.wait(lock);
+      continue;
+    }
+    const Seconds left = due - (Clock::now() - began_);
+    if (left <= kEarly) return true;
+    changed_.wait_for(lock, std::min(left, kLongestWait));
+  }
+  return false;
+}
+
+void ReplayPace::pause(bool paused) {
+  const std::lock_guard lock(mutex_);
+  if (paused == paused_) return;
+  paused_ = paused;
+  if (paused) {
+    paused_at_ = Clock::now();
+  } else {
+    began_ += Clock::now() - paused_at_;
+  }
+  changed_.notify_all();
+}
+
+void ReplayPace::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+double ReplayPace::reached(std::uint64_t recorded_ns) {
+  const std::lock_guard lock(mutex_);
+  const Seconds passed = (paused_ ? paused_at_ : Clock::now()) - began_;
+  return static_cast<double>(recorded_ns) * 1e-9 / std::max(passed.count(), 1e-9);
+}
 
 Result<std::unique_ptr<ReplayFeed>> ReplayFeed::start(const std::string& path, double speed,
                                                       std::chrono::nanoseconds interval) {
-  Result<Player> player = Player::open(path);
+  Result<recording::Player> player = recording::Player::open(path);
   if (!player) return player.error();
   std::unique_ptr<ReplayFeed> feed(new ReplayFeed(std::move(player).value(), speed, interval));
   if (!feed->ready_) return failure("eventfd", "too many open files? see 'ulimit -n'");
@@ -19,9 +68,9 @@ Result<std::unique_ptr<ReplayFeed>> ReplayFeed::start(const std::string& path, d
   return feed;
 }
 
-ReplayFeed::ReplayFeed(Player player, double speed, std::chrono::nanoseconds interval)
+ReplayFeed::ReplayFeed(recording::Player player, double speed, std::chrono::nanoseconds interval)
     : player_(std::move(player)), between_ns_(static_cast<double>(interval.count()) * speed), pace_(speed) {
-  const Description& description = player_.playback().description();
+  const recording::Description& description = player_.playback().description();
   sample_.report.host = description.base.status.host;
   sample_.report.kernel = description.base.status.kernel;
   sample_.report.start = description.start;
@@ -68,15 +117,16 @@ std::uint64_t ReplayFeed::position(std::uint64_t ns) {
   return ns - std::min(ns, origin_ns_);
 }
 
-void ReplayFeed::detour(std::size_t cpu, const Ledger& ledger, std::string_view details) {
+void ReplayFeed::detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) {
   ++newer_detours_;
   if (pace_.wait_until(position(ledger.detour.end_ns))) keep(to_view(player_.playback(), cpu, ledger, details));
 }
 
 // A wait is told long after it: that is no time to wait for.
-void ReplayFeed::loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) {
+void ReplayFeed::loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+                      std::string_view details) {
   ++newer_detours_;
-  const bool is_due = loss.kind != LossKind::interrupted || pace_.wait_until(position(ledger.detour.end_ns));
+  const bool is_due = loss.kind != account::LossKind::interrupted || pace_.wait_until(position(ledger.detour.end_ns));
   if (is_due) keep(to_view(player_.playback(), cpu, loss, ledger, details));
 }
 

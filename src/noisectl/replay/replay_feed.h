@@ -2,10 +2,8 @@
 // A recording for the live view, played in a thread of its own at the pace at which it happened.
 #pragma once
 
-#include <noised/result.h>
-#include <noised/views.h>
-
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,17 +15,46 @@
 #include <string_view>
 #include <thread>
 
-#include "noisectl/replay_pace.h"
-#include "noisectl/top_background.h"
-#include "noisectl/top_feed.h"
+#include "base/result.h"
+#include "model/views.h"
+#include "noisectl/top/feed.h"
 #include "recording/player.h"
 
 namespace noised::client {
 
+// When what was recorded is due, for a thread that plays it; another one pauses or stops that.
+
+class ReplayPace {
+ public:
+  /// `speed`: times as fast as it happened, more than 0. Time runs from now on.
+  explicit ReplayPace(double speed) : speed_(speed) {}
+
+  /// Waits until this time of the recording, from its begin, is at most 20 ms away, and while paused; false if it was
+  /// stopped.
+  bool wait_until(std::uint64_t recorded_ns);
+  void pause(bool paused);
+  /// Whoever waits, or will, is told to end.
+  void stop();
+
+  /// Times as fast as it happened, so far, if it has played until this time; without pauses.
+  [[nodiscard]] double reached(std::uint64_t recorded_ns);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double speed_;
+  std::mutex mutex_;  // for all below
+  std::condition_variable changed_;
+  Clock::time_point began_ = Clock::now();  // later by as much as it was paused
+  Clock::time_point paused_at_;
+  bool paused_ = false;
+  bool stopped_ = false;
+};
+
 /// Samples are those of the recording's checkpoints: only there, about once a second, observed time and losses are
 /// known, and with them any rate. Chains are of the detours played so far: the last 2,000 when a source is opened, as
 /// a daemon keeps, and every one from then on.
-class ReplayFeed : public TopFeed, private PlayerVisitor {
+class ReplayFeed : public TopFeed, private recording::PlayerVisitor {
  public:
   static constexpr std::size_t kKept = 2'000;
 
@@ -50,10 +77,11 @@ class ReplayFeed : public TopFeed, private PlayerVisitor {
   [[nodiscard]] std::string damage();
 
  private:
-  ReplayFeed(Player player, double speed, std::chrono::nanoseconds interval);
+  ReplayFeed(recording::Player player, double speed, std::chrono::nanoseconds interval);
 
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override;
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override;
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) override;
+  void loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+            std::string_view details) override;
   void keep(DetourView shown);
   void run();
   void take_sample();
@@ -61,7 +89,7 @@ class ReplayFeed : public TopFeed, private PlayerVisitor {
   std::uint64_t position(std::uint64_t ns);
 
   // The thread's.
-  Player player_;
+  recording::Player player_;
   double between_ns_;  // of recorded time, from one sample to the next
   TopSample sample_;   // of the last checkpoint
   std::uint64_t checkpoint_ns_ = 0;

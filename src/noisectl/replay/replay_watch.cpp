@@ -1,37 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
 // Once to learn which tasks there are, and once to count those that are meant.
-#include "noisectl/replay_watch.h"
+#include "noisectl/replay/replay_watch.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
 
-#include "noisectl/measured.h"
-#include "noisectl/watch_printer.h"
+#include "noisectl/client/measured.h"
+#include "noisectl/watch/watch_printer.h"
 #include "views/watch.h"
 
 namespace noised::client {
+
+RecordedTasks::Life& RecordedTasks::life(std::uint32_t pid) {
+  Lives& lives = lives_[pid];
+  if (lives.now >= lives.all.size()) lives.all.resize(lives.now + 1);
+  return lives.all[lives.now];
+}
+
+void RecordedTasks::note_name(Life& life, SourceId name) const {
+  if (selection_.by == system::SelectBy::comm && sources_.at(name).name == selection_.text) life.chosen = true;
+}
+
+void RecordedTasks::loss(std::size_t /*cpu*/, const account::Loss& loss, const account::DetourLedger& /*ledger*/,
+                         std::string_view /*details*/) {
+  if (!settled_) note_name(life(loss.pid), loss.name);
+}
+
+void RecordedTasks::ran(std::size_t /*cpu*/, const account::TaskRun& run, const account::RunFacts& /*facts*/) {
+  if (!settled_) {
+    Life& of = life(run.pid);
+    of.tgid = run.tgid;
+    note_name(of, run.name);
+  }
+  if (run.ended) ++lives_[run.pid].now;
+}
+
+bool RecordedTasks::settle() {
+  settled_ = true;
+  std::vector<std::uint32_t> wanted = selection_.pids;
+  for (const std::uint32_t pid : selection_.pids) {
+    const auto found = lives_.find(pid);
+    if (found == lives_.end()) continue;
+    for (const Life& life : found->second.all) wanted.push_back(life.tgid == 0 ? pid : life.tgid);
+  }
+  bool any = selection_.by == system::SelectBy::all;
+  for (auto& [pid, lives] : lives_) {
+    lives.now = 0;
+    for (Life& life : lives.all) {
+      const std::uint32_t process = life.tgid == 0 ? pid : life.tgid;
+      life.chosen = life.chosen || std::ranges::find(wanted, process) != wanted.end();
+      any = any || life.chosen;
+    }
+  }
+  return any;
+}
+
+bool RecordedTasks::is_chosen(std::uint32_t pid) const {
+  if (selection_.by == system::SelectBy::all) return true;
+  const auto found = lives_.find(pid);
+  if (found == lives_.end() || found->second.now >= found->second.all.size())
+    return std::ranges::find(selection_.pids, pid) != selection_.pids.end();  // it has a CPU, and lost nothing
+  return found->second.all[found->second.now].chosen;
+}
+
 namespace {
 
-Result<Selection> selection_of(const Options& options) {
+Result<system::Selection> selection_of(const TaskWatchOptions& options) {
   const std::string pids = fmt::format("{}", fmt::join(options.pids, ","));
-  return make_selection(pids.empty() ? std::nullopt : std::optional<std::string_view>(pids),
-                        options.comm.empty() ? std::nullopt : std::optional<std::string_view>(options.comm),
-                        std::nullopt);
+  return system::make_selection(pids.empty() ? std::nullopt : std::optional<std::string_view>(pids),
+                                options.comm.empty() ? std::nullopt : std::optional<std::string_view>(options.comm),
+                                std::nullopt);
 }
 
 }  // namespace
 
-void ReplayedAccount::loss(std::size_t /*cpu*/, const Loss& loss, const Ledger& ledger, std::string_view /*details*/) {
+void ReplayedAccount::loss(std::size_t /*cpu*/, const account::Loss& loss, const account::DetourLedger& ledger,
+                           std::string_view /*details*/) {
   if (tasks_.is_chosen(loss.pid)) account_.lost(loss, ledger);
 }
 
-void ReplayedAccount::ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) {
+void ReplayedAccount::ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) {
   if (tasks_.is_chosen(run.pid)) account_.ran(run, facts);
   tasks_.ran(cpu, run, facts);
 }
 
-WatchReport ReplayedAccount::report(const Player& player) const {
+WatchReport ReplayedAccount::report(const recording::Player& player) const {
   const StatusView status = player.status();
   WatchReport report;
   report.final = true;
@@ -40,17 +95,18 @@ WatchReport ReplayedAccount::report(const Player& player) const {
   report.lost = status.lost;
   report.unsupported = status.unsupported;
   account_.fill(report);
-  for (const RunningTask& each : player.playback().running()) {
+  for (const recording::RunningTask& each : player.playback().running()) {
     if (tasks_.is_chosen(each.task.pid)) account_.add_current(each.task, each.until_ns, report);
   }
   report.lost.incomplete_detours = report.incomplete;
   return report;
 }
 
-Status run_replay_watch(const Options& options) {
+Status run_replay_watch(const TaskWatchOptions& options) {
   const auto selection = selection_of(options);
   if (!selection) return selection.error();
-  const auto measured = Measured::get(options);
+  const MeasureOptions recording{{options}, std::nullopt, {}, false};
+  const auto measured = Measured::get(recording);
   if (!measured) return measured.error();
   auto first = measured.value().play();
   if (!first) return first.error();

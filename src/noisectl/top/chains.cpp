@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intervals with the same chain become one line, whatever their pids.
-#include "noisectl/top_chains.h"
+#include "noisectl/top/chains.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "views/chain_text.h"
+#include "views/detour.h"
 
 namespace noised::client {
 namespace {

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include <noised/views.h>
+#include "model/views.h"
 
-#include "noisectl/top_delta.h"
+#include "noisectl/top/delta.h"
 
 namespace noised::client {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Subtracting reports, CPU by CPU and source by source.
-#include "noisectl/top_delta.h"
+#include "noisectl/top/delta.h"
 
 #include <algorithm>
 #include <map>
 #include <ranges>
 #include <tuple>
 
-#include "views/format.h"
+#include "views/text.h"
 
 namespace noised::client {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <noised/report.h>
-#include <noised/views.h>
+#include "model/report.h"
+#include "model/views.h"
 
 namespace noised::client {
 

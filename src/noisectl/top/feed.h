@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads of the live view need: an event to wake one up with, and signals left to the main thread.
+// Where the live view gets what it shows: a daemon (top_screen.cpp), or a recording (replay_feed.h).
 #pragma once
 
 #include <poll.h>
@@ -9,10 +9,16 @@
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <optional>
 
-#include "base/descriptor.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "noisectl/top/chains.h"
+#include "noisectl/top/delta.h"
 
 namespace noised::client {
+
+// What the threads of the live view need: an event to wake one up with, and signals left to the main thread.
 
 /// A descriptor that is readable from set() until clear().
 class Event {
@@ -46,5 +52,25 @@ inline void leave_signals_to_main_thread() {
   sigfillset(&all);
   (void)pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
+
+/// For one thread, which draws: no call waits.
+class TopFeed {
+ public:
+  TopFeed() = default;
+  TopFeed(const TopFeed&) = delete;
+  TopFeed& operator=(const TopFeed&) = delete;
+  virtual ~TopFeed() = default;
+
+  /// Readable when there is something to take.
+  [[nodiscard]] virtual int fd() const = 0;
+  /// The newest sample, or why there is none; nothing if there is no news.
+  virtual std::optional<Result<TopSample>> take() = 0;
+  /// Paused, there is no news.
+  virtual void pause(bool paused) = 0;
+  /// Follows the chains of this source from now on, or of none.
+  virtual void follow(std::optional<TopKey> source) = 0;
+  /// What is known of the source that is followed, if anything.
+  virtual std::optional<TopChainsView> view() = 0;
+};
 
 }  // namespace noised::client

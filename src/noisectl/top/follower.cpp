@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // First what the daemon keeps, then what it streams, joined at the first detour of the stream.
-#include "noisectl/top_follower.h"
+#include "noisectl/top/follower.h"
 
 #include <chrono>
 #include <utility>
 
-#include "views/lost_line.h"
+#include "views/detour.h"
 #include "views/views.h"
 
 namespace noised::client {
 namespace {
 
-constexpr std::chrono::milliseconds kAnswerTime{3000};
+constexpr std::chrono::milliseconds kFollowerAnswerTime{3000};
 constexpr std::chrono::milliseconds kRetryTime{1000};
 constexpr const char* kKeptPath = "/v1/detours?follow=0";
 constexpr const char* kStreamPath = "/v1/detours?follow=1";
@@ -130,7 +130,7 @@ Result<TopChains> TopFollower::count_kept(const TopKey& source, const DetourView
   TopChains chains(source);
   bool joined = false;
   const Result<StreamEnd> end =
-      read_lines(kept_, kKeptPath, kAnswerTime, changed_, [&](const Line& line) -> Result<bool> {
+      read_lines(kept_, kKeptPath, kFollowerAnswerTime, changed_, [&](const Line& line) -> Result<bool> {
         joined = until != nullptr && !line.missed && same(line.detour, *until);
         if (!joined) add_to(chains, line);
         return !joined;

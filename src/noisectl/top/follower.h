@@ -9,11 +9,11 @@
 #include <string>
 #include <thread>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "noisectl/http_client.h"
-#include "noisectl/top_background.h"
-#include "noisectl/top_chains.h"
+#include "noisectl/client/http_client.h"
+#include "noisectl/top/chains.h"
+#include "noisectl/top/feed.h"
 
 namespace noised::client {
 

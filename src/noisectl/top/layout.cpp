@@ -1,17 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 // Settings, CPUs, then as many sources as fit.
-#include "noisectl/top_layout.h"
+#include "noisectl/top/layout.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "noisectl/top_page.h"
-#include "views/format.h"
+#include "base/text.h"
+#include "model/json_parts.h"
+#include "noisectl/top/page.h"
+#include "views/lost.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::client {
+namespace {
+
+std::string title(const TopModel& model) {
+  const TopSample* sample = model.sample();
+  if (sample == nullptr) return "noised";
+  const Report& report = sample->report;
+  if (sample->replay) {
+    return fmt::format("recording  {}  kernel {}  at {}, {:.2f} times as fast", report.host, report.kernel,
+                       views::format_duration(sample->replay->position_ns), sample->replay->speed);
+  }
+  std::string text =
+      fmt::format("noised  {}  kernel {}  up {}", report.host, report.kernel,
+                  views::format_duration(sample->status ? sample->status->uptime_ns : report.elapsed_ns));
+  if (sample->status) text += "  housekeeping cpus " + sample->status->housekeeping_cpus;
+  return text;
+}
+
+// A recording has an end, and the screen stays.
+void add_end(const TopReplay& replay, std::vector<TopLine>& lines) {
+  if (!replay.problem.empty()) lines.push_back({replay.problem, TopStyle::alarm});
+  if (replay.ended) lines.push_back({"the recording ends here", TopStyle::title});
+}
+
+TopLine lost(const Report& report) {
+  const bool any = views::anything_lost(report.lost);
+  return {(any ? "LOST: " : "lost: ") + views::lost_text(report.lost), any ? TopStyle::alarm : TopStyle::good};
+}
+
+}  // namespace
+
+std::vector<TopLine> page_head(const TopModel& model) {
+  std::vector<TopLine> lines{{title(model), TopStyle::title}};
+  if (model.sample() != nullptr && model.sample()->replay) add_end(*model.sample()->replay, lines);
+  if (!model.problem().empty()) lines.push_back({model.problem() + " (trying again)", TopStyle::alarm});
+  if (model.help()) {
+    lines.push_back({"s sort  t stolen  r rate  m mean  x max  n name  c cpu  f category  p pause", TopStyle::good});
+    lines.push_back(
+        {"arrows, j, k, PgUp, PgDn, Home, End move  Enter opens a source, with its chains", TopStyle::good});
+    lines.push_back({"Esc, q, Backspace go back  ? hides this", TopStyle::good});
+  }
+  if (model.sample() != nullptr) {
+    std::string blind = views::blind_text(model.sample()->report.lost);
+    if (!blind.empty()) lines.push_back({std::move(blind), TopStyle::alarm});
+  }
+  if (model.sample() != nullptr)
+    lines.push_back(lost(model.sample()->report));
+  else if (model.problem().empty())
+    lines.push_back({"waiting for the first figures", TopStyle::plain});
+  return lines;
+}
+
+std::string interval_text(const TopModel& model) {
+  return model.since_start() ? std::string("since start") : "last " + views::format_duration(model.delta().interval_ns);
+}
+
+std::vector<TopLine> fit_to_screen(std::vector<TopLine> lines, const std::string& keys, std::size_t width,
+                                   std::size_t height) {
+  lines.resize(height < 2 ? std::min(lines.size(), height) : height - 1);
+  if (height >= 2) lines.push_back({keys, TopStyle::faint});
+  for (TopLine& line : lines) line.text = printable(line.text).substr(0, width);
+  return lines;
+}
+
+std::size_t rows_between(std::size_t above, std::size_t height) { return height > above + 1 ? height - above - 1 : 0; }
+
 namespace {
 
 using views::format_duration;
@@ -20,7 +88,7 @@ using views::format_share;
 constexpr std::size_t kWidestBar = 20;
 constexpr std::size_t kColumnsBesideBar = 75;  // up to and with "unexplained"
 
-constexpr const char* kKeys = "arrows select  Enter open  s sort  c cpu  f category  p pause  ? keys  q quit";
+constexpr const char* kTableKeys = "arrows select  Enter open  s sort  c cpu  f category  p pause  ? keys  q quit";
 
 std::string settings(const TopModel& model) {
   std::string text = fmt::format("{}  sort: {}", interval_text(model), to_string(model.sort()));
@@ -120,7 +188,7 @@ std::vector<TopLine> lay_out(const TopModel& model, std::size_t width, std::size
     for (std::size_t i = model.scroll_position(); i < sources.size() && lines.size() < height; ++i)
       lines.push_back(source_line(sources[i], i == selected));
   }
-  return fit_to_screen(std::move(lines), kKeys, width, height);
+  return fit_to_screen(std::move(lines), kTableKeys, width, height);
 }
 
 }  // namespace noised::client

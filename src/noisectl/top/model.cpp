@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and samples change the model; the screen only reads it.
-#include "noisectl/top_model.h"
+#include "noisectl/top/model.h"
 
 #include <algorithm>
 #include <array>

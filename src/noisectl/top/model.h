@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "noisectl/top_chains.h"
-#include "noisectl/top_delta.h"
+#include "noisectl/top/chains.h"
+#include "noisectl/top/delta.h"
 
 namespace noised::client {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers above, partners below, and chains in all the room between.
-#include "noisectl/top_page.h"
+#include "noisectl/top/page.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include <fmt/format.h>
 
-#include "views/format.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::client {
@@ -16,7 +16,7 @@ namespace {
 using views::format_duration;
 using views::format_share;
 
-constexpr const char* kKeys = "arrows j k scroll  Esc q Backspace back  p pause  ? keys";
+constexpr const char* kPageKeys = "arrows j k scroll  Esc q Backspace back  p pause  ? keys";
 
 const TopSource* of_interval(const TopModel& model) {
   const std::vector<TopSource>& sources = model.delta().sources;
@@ -140,7 +140,7 @@ std::vector<TopLine> lay_out_page(const TopModel& model, std::size_t width, std:
   // The partners stay where they are when there are few chains: eyes find them.
   if (!partners.empty()) lines.resize(end);
   std::move(partners.begin(), partners.end(), std::back_inserter(lines));
-  return fit_to_screen(std::move(lines), kKeys, width, height);
+  return fit_to_screen(std::move(lines), kPageKeys, width, height);
 }
 
 }  // namespace noised::client

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "noisectl/top_lines.h"
-#include "noisectl/top_model.h"
+#include "noisectl/top/layout.h"
+#include "noisectl/top/model.h"
 
 namespace noised::client {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Report, histogram and status, one after the other, at every interval.
-#include "noisectl/top_sampler.h"
+#include "noisectl/top/sampler.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The daemon answers from a snapshot: after this long the screen says that it does not.
-constexpr std::chrono::milliseconds kAnswerTime{1000};
+constexpr std::chrono::milliseconds kSamplerAnswerTime{1000};
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void TopSampler::run() {
 
 Result<std::string> TopSampler::get(const char* path) {
   std::string body;
-  const Result<StreamEnd> end = client_.stream(path, kAnswerTime, stop_.fd(), [&body](std::string_view line) {
+  const Result<StreamEnd> end = client_.stream(path, kSamplerAnswerTime, stop_.fd(), [&body](std::string_view line) {
     body += line;
     return true;
   });

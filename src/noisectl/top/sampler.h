@@ -10,11 +10,11 @@
 #include <string>
 #include <thread>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "noisectl/http_client.h"
-#include "noisectl/top_background.h"
-#include "noisectl/top_delta.h"
+#include "noisectl/client/http_client.h"
+#include "noisectl/top/delta.h"
+#include "noisectl/top/feed.h"
 
 namespace noised::client {
 

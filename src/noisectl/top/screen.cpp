@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop of the live view: take what the threads have, draw, wait for a key, a signal or news. It never waits for the
 // daemon.
-#include "noisectl/top_screen.h"
+#include "noisectl/top/screen.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -11,14 +11,14 @@
 #include <chrono>
 #include <memory>
 
-#include "noisectl/quiet.h"
-#include "noisectl/stop_signals.h"
-#include "noisectl/top_feed.h"
-#include "noisectl/top_follower.h"
-#include "noisectl/top_layout.h"
-#include "noisectl/top_model.h"
-#include "noisectl/top_sampler.h"
-#include "noisectl/top_terminal.h"
+#include "noisectl/client/output.h"
+#include "noisectl/client/quiet.h"
+#include "noisectl/top/feed.h"
+#include "noisectl/top/follower.h"
+#include "noisectl/top/layout.h"
+#include "noisectl/top/model.h"
+#include "noisectl/top/sampler.h"
+#include "noisectl/top/terminal.h"
 
 namespace noised::client {
 namespace {
@@ -103,7 +103,7 @@ Status need_terminal() {
   return usage_error("top needs a terminal", "use 'noisectl detours' or 'noisectl report'");
 }
 
-Status show_top(const Options& options, const StopSignals& stop, TopFeed& feed) {
+Status show_top(const TopOptions& options, const StopSignals& stop, TopFeed& feed) {
   Result<std::unique_ptr<TopTerminal>> terminal = TopTerminal::open();
   if (!terminal) return terminal.error();
   const Clock::time_point end =
@@ -112,7 +112,7 @@ Status show_top(const Options& options, const StopSignals& stop, TopFeed& feed) 
   return success();
 }
 
-Status run_top(const Options& options) {
+Status run_top(const TopOptions& options) {
   if (Status terminal = need_terminal(); !terminal) return terminal;
   keep_off_probed(options.socket);
   const StopSignals stop;

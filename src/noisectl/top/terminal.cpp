@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Styles, colours and special keys of a terminal.
-#include "noisectl/top_terminal.h"
+#include "noisectl/top/terminal.h"
 
 #include <algorithm>
 #include <clocale>

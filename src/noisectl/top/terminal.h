@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "noisectl/top_lines.h"
+#include "noisectl/top/layout.h"
 
 struct screen;  // of ncurses, whose header takes common names from everyone
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include <noised/losses.h>
-#include <noised/result.h>
-#include <noised/watch.h>
+#include "base/result.h"
+#include "model/losses.h"
+#include "model/watch.h"
 
 #include "marks/mark_directory.h"
 #include "marks/phase_join.h"
-#include "trace/clock.h"
+#include "system/clock.h"
 
 namespace noised::client {
 
@@ -30,14 +30,14 @@ class PhaseWatch {
   void fill(WatchReport& report);
 
  private:
-  explicit PhaseWatch(MarkDirectory directory) : directory_(std::move(directory)) {}
-  [[nodiscard]] bool has_other_clock(const RingReader& ring) const;
-  void take(const RingReader& ring, const std::vector<Mark>& marks, std::uint64_t lost);
+  explicit PhaseWatch(marks::MarkDirectory directory) : directory_(std::move(directory)) {}
+  [[nodiscard]] bool has_other_clock(const marks::RingReader& ring) const;
+  void take(const marks::RingReader& ring, const std::vector<marks::Mark>& marks, std::uint64_t lost);
 
-  MarkDirectory directory_;
-  ClockMap clock_;
-  PhaseJoin join_;
-  std::vector<TimedMark> timed_;
+  marks::MarkDirectory directory_;
+  system::ClockMap clock_;
+  marks::PhaseJoin join_;
+  std::vector<marks::TimedMark> timed_;
   std::set<std::uint32_t> refused_;  // threads whose clocks are not ours
 };
 

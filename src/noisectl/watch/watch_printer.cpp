@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each line is the whole so far: none but the last is kept.
-#include "noisectl/watch_printer.h"
+#include "noisectl/watch/watch_printer.h"
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 
 namespace noised::client {
 
-Result<WatchPrinter> WatchPrinter::create(const Options& options, std::FILE* stream) {
+Result<WatchPrinter> WatchPrinter::create(const TaskWatchOptions& options, std::FILE* stream) {
   std::optional<PhaseWatch> phases;
   if (options.phases) {
     Result<PhaseWatch> made = PhaseWatch::create(options.marks);
@@ -17,7 +17,7 @@ Result<WatchPrinter> WatchPrinter::create(const Options& options, std::FILE* str
     phases.emplace(std::move(made).value());
   }
   if (options.output.empty()) return WatchPrinter(options, stream, std::nullopt, std::move(phases));
-  Result<NewFile> file = NewFile::create(options.output);
+  Result<exports::NewFile> file = exports::NewFile::create(options.output);
   if (!file) return file.error();
   return WatchPrinter(options, stream, std::move(file).value(), std::move(phases));
 }

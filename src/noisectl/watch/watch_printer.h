@@ -3,28 +3,44 @@
 // asked for.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include <noised/result.h>
-#include <noised/watch.h>
+#include "base/result.h"
+#include "model/watch.h"
 
 #include "export/new_file.h"
-#include "noisectl/http_client.h"
-#include "noisectl/options.h"
-#include "noisectl/output.h"
-#include "noisectl/phase_watch.h"
-#include "noisectl/rank_watch.h"
+#include "noisectl/client/http_client.h"
+#include "noisectl/client/options.h"
+#include "noisectl/client/output.h"
+#include "noisectl/watch/phase_watch.h"
+#include "noisectl/watch/ranks.h"
 
 namespace noised::client {
+
+struct TaskWatchOptions : SharedOptions {
+  std::vector<std::uint32_t> pids;            ///< these, or
+  std::string cgroup;                         ///< the tasks of this one, or
+  std::string comm;                           ///< those of this name, or
+  std::vector<std::string> run;               ///< this program with its arguments; none of them: everything
+  std::optional<std::uint64_t> duration_ns;   ///< end after this time
+  std::uint64_t interval_ns = 1'000'000'000;  ///< between two reports of the daemon
+  bool follow = false;                        ///< a line for each of them
+  bool json = false;
+  bool phases = false;  ///< join the phases that they mark with what they lost
+  std::string marks;    ///< where NOISED_MARKS has them mark these; empty: a new directory
+  std::string output;   ///< the file to create; empty: standard output
+};
 
 class WatchPrinter {
  public:
   /// Prints to `stream`, or to the file that the options name, which must not be there yet. With phases, if they are
   /// asked for.
-  static Result<WatchPrinter> create(const Options& options, std::FILE* stream);
+  static Result<WatchPrinter> create(const TaskWatchOptions& options, std::FILE* stream);
 
   /// Takes a line of the stream; false ends it: it was the last, or is wrong, or nobody reads any more.
   bool line(std::string_view line);
@@ -41,7 +57,8 @@ class WatchPrinter {
   Status finish(const Result<StreamEnd>& end);
 
  private:
-  WatchPrinter(const Options& options, std::FILE* stream, std::optional<NewFile> file, std::optional<PhaseWatch> phases)
+  WatchPrinter(const TaskWatchOptions& options, std::FILE* stream, std::optional<exports::NewFile> file,
+               std::optional<PhaseWatch> phases)
       : json_(options.json),
         follow_(options.follow),
         socket_(options.socket),
@@ -57,7 +74,7 @@ class WatchPrinter {
   bool follow_;
   std::string socket_;
   Output output_;
-  std::optional<NewFile> file_;
+  std::optional<exports::NewFile> file_;
   std::optional<PhaseWatch> phases_;
   RankWatch ranks_;
   std::string last_line_;

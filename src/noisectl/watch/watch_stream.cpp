@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "noisectl/watch_stream.h"
+#include "noisectl/watch/watch_stream.h"
 
 #include <sys/eventfd.h>
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <thread>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "base/descriptor.h"
-#include "noisectl/http_client.h"
-#include "noisectl/watch_printer.h"
+#include "base/files.h"
+#include "noisectl/client/http_client.h"
+#include "noisectl/watch/watch_printer.h"
 
 namespace noised::client {
 

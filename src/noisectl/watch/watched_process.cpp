@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fork(2) now, execvp(3) when told: both over a pair of sockets that the exec closes.
-#include "noisectl/watched_process.h"
+#include "noisectl/watch/watched_process.h"
 
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/quote.h"
+#include "base/text.h"
 
 namespace noised::client {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
 namespace noised::client {
 

@@ -9,11 +9,12 @@
 
 #include <csignal>
 
-#include "base/descriptor.h"
-#include "export_scene.h"
-#include "noisectl/export_command.h"
+#include "base/files.h"
+#include "noisectl/commands/export.h"
+#include "unit/export/scene.h"
 
 using namespace noised;
+using namespace noised::exports;
 using namespace noised::test;
 using client::ExportFormat;
 
@@ -43,9 +44,8 @@ class PendingSignal {
   sigset_t before_{};
 };
 
-client::Options options_for(const TemporaryDirectory& directory, ExportFormat format) {
-  client::Options options;
-  options.command = client::Command::export_trace;
+client::ExportOptions options_for(const TemporaryDirectory& directory, ExportFormat format) {
+  client::ExportOptions options;
   options.format = format;
   options.input = directory.path("run");
   options.output = directory.path("out");
@@ -80,7 +80,7 @@ TEST_CASE("an export that a signal ends leaves nothing that looks whole", "[expo
 TEST_CASE("names that are taken are told before a daemon is asked", "[export]") {
   const TemporaryDirectory directory;
   const auto line_for = [&](ExportFormat format, const std::string& output) {
-    client::Options options = options_for(directory, format);
+    client::ExportOptions options = options_for(directory, format);
     options.input.clear();
     options.socket = directory.path("no_daemon");
     options.output = directory.path(output);

@@ -13,9 +13,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "base_temporary_directory.h"
-#include "noisectl/commands.h"
-#include "noisectl/http_client.h"
+#include "noisectl/client/http_client.h"
+#include "noisectl/commands/detours.h"
+#include "noisectl/commands/report.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
 using client::HttpClient;
@@ -206,20 +207,19 @@ TEST_CASE("what is not HTTP, and what is not noised, is said", "[noisectl]") {
     CHECK(get(directory.path("a")).error().remedy == "is this the socket of noised?");
   }
   const CannedServer server(directory.path("b"), {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"});
-  client::Options options;
+  client::ReportOptions options;
   options.socket = directory.path("b");
-  CHECK(client::run(options).error().what == "report.schema: missing");
+  CHECK(client::run_report(options).error().what == "report.schema: missing");
 }
 
 TEST_CASE("following ends in an error when the daemon ends the stream", "[noisectl]") {
   const test::TemporaryDirectory directory;
-  client::Options options;
-  options.command = client::Command::detours;
+  client::DetoursOptions options;
   options.follow = true;
   options.socket = directory.path("s");
   // It asks which CPUs are measured, too.
   const CannedServer server(options.socket, {kChunked, "0\r\n\r\n"}, CannedServer::Then::close, 2);
-  const Status done = client::run(options);
+  const Status done = client::run_detours(options);
   REQUIRE_FALSE(done.ok());
   CHECK(done.error().what == "daemon at " + options.socket + " went away");
   CHECK(done.error().code == ExitCode::failed);

@@ -5,7 +5,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "noisectl/line_splitter.h"
+#include "noisectl/client/line_splitter.h"
 
 using noised::client::LineSplitter;
 

@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client's command line: what is understood, and the one-line errors for what is not.
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "noisectl/options.h"
+#include "noisectl/commands/baseline.h"
+#include "noisectl/commands/commands.h"
+#include "noisectl/commands/detours.h"
+#include "noisectl/commands/export.h"
+#include "noisectl/commands/histogram.h"
+#include "noisectl/commands/project.h"
+#include "noisectl/commands/record.h"
+#include "noisectl/commands/report.h"
+#include "noisectl/top/screen.h"
+#include "noisectl/watch/watch_printer.h"
 
 using namespace noised;
-using client::Command;
+using namespace noised::analysis;
+using namespace noised::probe;
+using client::BaselineOptions;
+using client::DetoursOptions;
+using client::ExportOptions;
+using client::HistogramOptions;
+using client::ProjectOptions;
+using client::RecordOptions;
+using client::ReportOptions;
+using client::TaskWatchOptions;
+using client::TopOptions;
 
 namespace {
 
@@ -18,95 +38,107 @@ Result<client::CommandLine> parse(const std::vector<const char*>& arguments) {
   return client::parse_command_line(static_cast<int>(argv.size()), argv.data());
 }
 
-client::Options options(const std::vector<const char*>& arguments) {
+std::unique_ptr<client::Command> command(const std::vector<const char*>& arguments) {
   Result<client::CommandLine> parsed = parse(arguments);
   REQUIRE(parsed.ok());
-  REQUIRE(std::holds_alternative<client::Options>(parsed.value()));
-  return std::get<client::Options>(parsed.value());
+  REQUIRE(std::holds_alternative<std::unique_ptr<client::Command>>(parsed.value()));
+  return std::get<std::unique_ptr<client::Command>>(std::move(parsed).value());
+}
+
+std::string name(const std::vector<const char*>& arguments) { return command(arguments)->name(); }
+
+template <typename Options>
+Options options(const std::vector<const char*>& arguments) {
+  const auto parsed = command(arguments);
+  const auto* const of = dynamic_cast<const client::CommandOf<Options>*>(parsed.get());
+  REQUIRE(of != nullptr);
+  return of->options;
 }
 
 }  // namespace
 
 TEST_CASE("each command is known by its name", "[noisectl]") {
-  CHECK(options({"top"}).command == Command::top);
-  CHECK(options({"report"}).command == Command::report);
-  CHECK(options({"detours"}).command == Command::detours);
-  CHECK(options({"histogram"}).command == Command::histogram);
-  CHECK(options({"status"}).command == Command::status);
+  CHECK(name({"top"}) == "top");
+  CHECK(name({"report"}) == "report");
+  CHECK(name({"detours"}) == "detours");
+  CHECK(name({"histogram"}) == "histogram");
+  CHECK(name({"status"}) == "status");
 }
 
 TEST_CASE("without flags the defaults hold", "[noisectl]") {
-  const client::Options defaults = options({"detours"});
+  const DetoursOptions defaults = options<DetoursOptions>({"detours"});
   CHECK(defaults.socket == "/run/noised/noised.sock");
   CHECK_FALSE(defaults.json);
   CHECK_FALSE(defaults.follow);
   CHECK(defaults.min_ns == 0);
   CHECK_FALSE(defaults.count.has_value());
-  CHECK_FALSE(defaults.cpu.has_value());
-  CHECK_FALSE(defaults.duration_ns.has_value());
-  CHECK(defaults.interval_ns == 1'000'000'000);
+  CHECK_FALSE(options<HistogramOptions>({"histogram"}).cpu.has_value());
+  CHECK_FALSE(options<TopOptions>({"top"}).duration_ns.has_value());
+  CHECK(options<TopOptions>({"top"}).interval_ns == 1'000'000'000);
+  CHECK(options<TaskWatchOptions>({"watch"}).interval_ns == 1'000'000'000);
 }
 
 TEST_CASE("flags set what they say", "[noisectl]") {
-  const client::Options detours =
-      options({"--socket", "/tmp/s", "detours", "--follow", "--min", "1.5us", "--json", "--count", "7"});
+  const DetoursOptions detours = options<DetoursOptions>(
+      {"--socket", "/tmp/s", "detours", "--follow", "--min", "1.5us", "--json", "--count", "7"});
   CHECK(detours.socket == "/tmp/s");
   CHECK(detours.follow);
   CHECK(detours.json);
   CHECK(detours.min_ns == 1500);
   CHECK(detours.count == 7);
-  CHECK(options({"report", "--socket", "/tmp/s"}).socket == "/tmp/s");
-  CHECK(options({"histogram", "--cpu", "3"}).cpu == 3);
-  CHECK(options({"--replay", "run", "top"}).speed == 1);
-  CHECK(options({"--replay", "run", "top", "--speed", "2.5"}).speed == 2.5);
-  const client::Options top = options({"top", "--duration", "2s", "--interval", "250ms"});
+  CHECK(options<ReportOptions>({"report", "--socket", "/tmp/s"}).socket == "/tmp/s");
+  CHECK(options<HistogramOptions>({"histogram", "--cpu", "3"}).cpu == 3);
+  CHECK(options<TopOptions>({"--replay", "run", "top"}).speed == 1);
+  CHECK(options<TopOptions>({"--replay", "run", "top", "--speed", "2.5"}).speed == 2.5);
+  const TopOptions top = options<TopOptions>({"top", "--duration", "2s", "--interval", "250ms"});
   CHECK(top.duration_ns == 2'000'000'000);
   CHECK(top.interval_ns == 250'000'000);
 }
 
 TEST_CASE("commands of recordings take their flags", "[noisectl]") {
-  const client::Options range = options({"--replay", "r", "histogram", "--range", "100us-110us"});
+  const HistogramOptions range = options<HistogramOptions>({"--replay", "r", "histogram", "--range", "100us-110us"});
   REQUIRE(range.range);
   CHECK(range.range->low_ns == 100'000);
   CHECK(range.range->high_ns == 110'000);
-  const client::Options exported = options({"export", "--format", "ctf", "-o", "out", "in"});
+  const ExportOptions exported = options<ExportOptions>({"export", "--format", "ctf", "-o", "out", "in"});
   CHECK(exported.format == client::ExportFormat::ctf);
   CHECK(exported.output == "out");
   CHECK(exported.input == "in");
-  CHECK(options({"report", "--by", "events", "--csv"}).by == client::ReportBy::events);
-  CHECK(options({"report", "--html", "page"}).html == "page");
-  CHECK(options({"report", "--html", "page"}).projected_grain_ns == 1'000'000);
-  CHECK(options({"report", "--html", "page"}).nodes.size() == 7);
-  CHECK(options({"report", "--html", "page", "--grain", "20us"}).projected_grain_ns == 20'000);
-  CHECK(options({"report", "--html", "page", "--grain", "20us"}).grain_ns == 0);
-  CHECK(options({"--replay", "r", "ftq", "--compare", "--json", "--cpu", "3"}).compare);
-  CHECK(options({"fwq"}).command == Command::fwq);
-  CHECK(options({"selfish"}).command == Command::selfish);
-  CHECK(options({"latencytest"}).command == Command::latencytest);
-  CHECK(options({"phases", "--json"}).command == Command::phases);
-  CHECK(options({"density", "--duration", "1s"}).command == Command::density);
-  CHECK(options({"record", "-o", "f"}).grain_ns == 0);
-  const client::Options phases =
-      options({"record", "-o", "f", "--grain", "1ms", "--footprint", "L1", "--policy", "fifo"});
+  CHECK(options<ReportOptions>({"report", "--by", "events", "--csv"}).by == client::ReportBy::events);
+  CHECK(options<ReportOptions>({"report", "--html", "page"}).html == "page");
+  CHECK(options<ReportOptions>({"report", "--html", "page"}).projected_grain_ns == 1'000'000);
+  CHECK(options<ReportOptions>({"report", "--html", "page"}).nodes.size() == 7);
+  CHECK(options<ReportOptions>({"report", "--html", "page", "--grain", "20us"}).projected_grain_ns == 20'000);
+  CHECK(options<ReportOptions>({"report", "--html", "page", "--grain", "20us"}).phases.grain_ns == 0);
+  CHECK(name({"--replay", "r", "ftq", "--compare", "--json", "--cpu", "3"}) == "ftq");
+  CHECK(name({"fwq"}) == "fwq");
+  CHECK(name({"selfish"}) == "selfish");
+  CHECK(name({"latencytest"}) == "latencytest");
+  CHECK(name({"phases", "--json"}) == "phases");
+  CHECK(name({"density", "--duration", "1s"}) == "density");
+  CHECK(options<RecordOptions>({"record", "-o", "f"}).phases.grain_ns == 0);
+  const client::PhaseChoice phases =
+      options<RecordOptions>({"record", "-o", "f", "--grain", "1ms", "--footprint", "L1", "--policy", "fifo"}).phases;
   CHECK(phases.grain_ns == 1'000'000);
   CHECK(phases.footprint == FootprintChoice{1, 0});
   CHECK(phases.policy == "fifo");
-  CHECK(options({"advise", "--json"}).command == Command::advise);
-  const client::Options saved = options({"baseline", "save", "file", "--duration", "20s"});
-  CHECK(saved.command == Command::baseline_save);
-  CHECK(saved.output == "file");
+  CHECK(name({"advise", "--json"}) == "advise");
+  const BaselineOptions saved = options<BaselineOptions>({"baseline", "save", "file", "--duration", "20s"});
+  CHECK(saved.save);
+  CHECK(saved.file == "file");
   CHECK(saved.duration_ns == 20'000'000'000);
-  const client::Options compared = options({"--replay", "r", "baseline", "diff", "file", "--json"});
-  CHECK(compared.command == Command::baseline_diff);
-  CHECK(compared.input == "file");
+  const BaselineOptions compared = options<BaselineOptions>({"--replay", "r", "baseline", "diff", "file", "--json"});
+  CHECK(compared.file == "file");
+  CHECK_FALSE(compared.save);
   CHECK(compared.replay == "r");
   CHECK(compared.json);
 }
 
 TEST_CASE("a projection takes a grain and sizes of a job", "[noisectl]") {
-  const auto nodes = [](const char* list) { return options({"project", "--grain", "1ms", "--nodes", list}).nodes; };
-  const client::Options project = options({"--replay", "r", "project", "--grain", "250us", "--json"});
-  CHECK(project.command == Command::project);
+  const auto nodes = [](const char* list) {
+    return options<ProjectOptions>({"project", "--grain", "1ms", "--nodes", list}).nodes;
+  };
+  const ProjectOptions project = options<ProjectOptions>({"--replay", "r", "project", "--grain", "250us", "--json"});
   CHECK(project.projected_grain_ns == 250'000);
   CHECK(project.nodes == std::vector<std::uint64_t>{1, 10, 100, 1'000, 10'000, 100'000, 1'000'000});
   CHECK(nodes("7") == std::vector<std::uint64_t>{7});
@@ -125,28 +157,30 @@ TEST_CASE("a projection takes a grain and sizes of a job", "[noisectl]") {
 }
 
 TEST_CASE("a watch takes one selection, or a command with its own options", "[noisectl]") {
-  CHECK(options({"watch"}).command == Command::watch);
-  CHECK(options({"watch"}).run.empty());
-  CHECK(options({"watch", "--pid", "12,13", "--pid", "14"}).pids == std::vector<std::uint32_t>{12, 13, 14});
-  CHECK(options({"watch", "--comm", "lmp"}).comm == "lmp");
-  CHECK(options({"watch", "--phases", "--", "ls"}).phases);
-  CHECK(options({"watch", "--pid", "1", "--marks", "m"}).phases);
-  CHECK(options({"watch", "--pid", "1", "--marks", "m"}).marks == "m");
-  CHECK_FALSE(options({"watch", "--", "ls", "--phases"}).phases);
-  const client::Options group = options({"watch", "--cgroup", "/slurm/job_7", "--follow", "--json", "--duration", "2s",
-                                         "--interval", "250ms", "-o", "file"});
+  CHECK(name({"watch"}) == "watch");
+  CHECK(options<TaskWatchOptions>({"watch"}).run.empty());
+  CHECK(options<TaskWatchOptions>({"watch", "--pid", "12,13", "--pid", "14"}).pids ==
+        std::vector<std::uint32_t>{12, 13, 14});
+  CHECK(options<TaskWatchOptions>({"watch", "--comm", "lmp"}).comm == "lmp");
+  CHECK(options<TaskWatchOptions>({"watch", "--phases", "--", "ls"}).phases);
+  CHECK(options<TaskWatchOptions>({"watch", "--pid", "1", "--marks", "m"}).phases);
+  CHECK(options<TaskWatchOptions>({"watch", "--pid", "1", "--marks", "m"}).marks == "m");
+  CHECK_FALSE(options<TaskWatchOptions>({"watch", "--", "ls", "--phases"}).phases);
+  const TaskWatchOptions group = options<TaskWatchOptions>({"watch", "--cgroup", "/slurm/job_7", "--follow", "--json",
+                                                            "--duration", "2s", "--interval", "250ms", "-o", "file"});
   CHECK(group.cgroup == "/slurm/job_7");
   CHECK(group.follow);
   CHECK(group.json);
   CHECK(group.duration_ns == 2'000'000'000);
   CHECK(group.interval_ns == 250'000'000);
   CHECK(group.output == "file");
-  const client::Options run = options({"--socket", "/tmp/s", "watch", "--json", "--", "top", "--pid", "1", "--", "-x"});
+  const TaskWatchOptions run =
+      options<TaskWatchOptions>({"--socket", "/tmp/s", "watch", "--json", "--", "top", "--pid", "1", "--", "-x"});
   CHECK(run.socket == "/tmp/s");
   CHECK(run.json);
   CHECK(run.pids.empty());
   CHECK(run.run == std::vector<std::string>{"top", "--pid", "1", "--", "-x"});
-  CHECK(options({"export", "--format", "csv", "-o", "out", "--", "-in"}).input == "-in");
+  CHECK(options<ExportOptions>({"export", "--format", "csv", "-o", "out", "--", "-in"}).input == "-in");
   for (const auto& two : {std::vector<const char*>{"--pid", "1", "--comm", "a"},
                           {"--comm", "a", "--cgroup", "/"},
                           {"--cgroup", "/", "--", "ls"}}) {
@@ -260,7 +294,7 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
 
 TEST_CASE("a socket path must fit into a socket address", "[noisectl]") {
   const std::string fits(107, 'x');
-  CHECK(options({"--socket", fits.c_str(), "report"}).socket == fits);
+  CHECK(options<ReportOptions>({"--socket", fits.c_str(), "report"}).socket == fits);
   const std::string too_long(108, 'x');
   CHECK(parse({"--socket", too_long.c_str(), "report"}).error().code == ExitCode::usage);
 }

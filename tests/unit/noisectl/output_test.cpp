@@ -8,7 +8,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "noisectl/output.h"
+#include "noisectl/client/output.h"
 
 using namespace noised;
 

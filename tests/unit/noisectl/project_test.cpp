@@ -5,11 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "noisectl/project_visitor.h"
+#include "noisectl/commands/project.h"
 #include "recording/block.h"
 #include "recording/records.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::analysis;
+using namespace noised::recording;
 
 namespace {
 
@@ -23,7 +26,7 @@ class Stretches : public client::ObservedVisitor {
 
  protected:
   void begin_stretch(std::size_t /*cpu*/, std::uint64_t first_ns) override { seen.emplace_back(first_ns, 0); }
-  void add(std::size_t /*cpu*/, const Ledger& /*ledger*/) override { ++detours; }
+  void add(std::size_t /*cpu*/, const DetourLedger& /*ledger*/) override { ++detours; }
   void end_stretch(std::size_t /*cpu*/, std::uint64_t last_ns) override { seen.back().second = last_ns; }
 };
 
@@ -54,8 +57,8 @@ void play_counts(Playback& playback, std::uint64_t observed_ns, std::uint64_t no
   REQUIRE_FALSE(playback.play({room.data(), writer.size()}, nullptr).has_value());
 }
 
-Ledger detour(std::uint64_t start_ns, std::uint64_t end_ns) {
-  Ledger ledger;
+DetourLedger detour(std::uint64_t start_ns, std::uint64_t end_ns) {
+  DetourLedger ledger;
   ledger.detour = {start_ns, end_ns, false};
   return ledger;
 }

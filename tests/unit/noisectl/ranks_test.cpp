@@ -6,9 +6,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "noisectl/rank_watch.h"
-#include "noisectl/ranks.h"
-#include "trace_proc_scene.h"
+#include "noisectl/watch/ranks.h"
+#include "unit/system/proc_scene.h"
 
 using namespace noised;
 using client::parse_rank;

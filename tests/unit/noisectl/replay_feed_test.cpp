@@ -6,10 +6,11 @@
 #include <optional>
 #include <thread>
 
-#include "noisectl/replay_feed.h"
-#include "recording_scene.h"
+#include "noisectl/replay/replay_feed.h"
+#include "unit/recording/scene.h"
 
 using namespace noised;
+using namespace noised::recording;
 using namespace noised::test;
 using client::ReplayFeed;
 using client::TopSample;

@@ -4,7 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "noisectl/top_chains.h"
+#include "noisectl/top/chains.h"
 
 using namespace noised;
 using client::TopChains;

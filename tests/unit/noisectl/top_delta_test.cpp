@@ -3,8 +3,8 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "noisectl/top_delta.h"
-#include "views_examples.h"
+#include "noisectl/top/delta.h"
+#include "unit/views/examples.h"
 
 using namespace noised;
 using Catch::Approx;

@@ -13,10 +13,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "base/descriptor.h"
-#include "base_temporary_directory.h"
-#include "noisectl/top_follower.h"
-#include "views/lost_line.h"
+#include "base/files.h"
+#include "noisectl/top/follower.h"
+#include "unit/base/temporary_directory.h"
+#include "views/detour.h"
 #include "views/views.h"
 
 using namespace noised;

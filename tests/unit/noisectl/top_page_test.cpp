@@ -6,9 +6,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "noisectl/top_layout.h"
-#include "noisectl/top_model.h"
-#include "views_examples.h"
+#include "noisectl/top/layout.h"
+#include "noisectl/top/model.h"
+#include "unit/views/examples.h"
 
 using namespace noised;
 using client::TopChainsView;

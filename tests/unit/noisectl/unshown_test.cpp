@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may be missing of a CPU in a stream of several.
-#include "noisectl/unshown.h"
+#include "noisectl/commands/selftest.h"
 
 #include <catch2/catch_test_macros.hpp>
 

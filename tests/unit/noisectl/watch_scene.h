@@ -23,11 +23,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "base/descriptor.h"
-#include "base_temporary_directory.h"
-#include "noisectl/commands.h"
+#include "base/files.h"
+#include "noisectl/commands/watch.h"
+#include "unit/base/temporary_directory.h"
+#include "unit/views/watch_example.h"
 #include "views/watch.h"
-#include "views_watch_example.h"
 
 namespace noised::test {
 
@@ -121,7 +121,7 @@ class FakeDaemon {
 /// noisectl in a child that was forked while the test had one thread.
 class Noisectl {
  public:
-  Noisectl(const client::Options& options, const TemporaryDirectory& directory) : directory_(directory) {
+  Noisectl(const client::TaskWatchOptions& options, const TemporaryDirectory& directory) : directory_(directory) {
     std::fflush(nullptr);  // what the test has still to write is not the child's
     std::cout.flush();
     pid_ = fork();
@@ -130,7 +130,7 @@ class Noisectl {
     redirect(directory.path("out"), STDOUT_FILENO);
     redirect(directory.path("err"), STDERR_FILENO);
     std::signal(SIGPIPE, SIG_IGN);
-    const Status done = client::run(options);
+    const Status done = client::run_watch(options);
     if (!done && !done.error().what.empty()) std::fprintf(stderr, "noisectl: %s\n", done.error().line().c_str());
     std::fflush(nullptr);
     _exit(done ? 0 : static_cast<int>(done.error().code));

@@ -8,10 +8,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include "noisectl/watch_command.h"
-#include "noisectl_watch_scene.h"
+#include "noisectl/commands/watch.h"
+#include "unit/noisectl/watch_scene.h"
 
 using namespace noised;
+using namespace noised::exports;
 using test::Asker;
 using test::FakeDaemon;
 using test::Noisectl;
@@ -19,9 +20,8 @@ using test::watch_line;
 
 namespace {
 
-client::Options watch(const test::TemporaryDirectory& directory, std::vector<std::string> run = {}) {
-  client::Options options;
-  options.command = client::Command::watch;
+client::TaskWatchOptions watch(const test::TemporaryDirectory& directory, std::vector<std::string> run = {}) {
+  client::TaskWatchOptions options;
   options.socket = directory.path("s");
   options.run = std::move(run);
   return options;
@@ -56,7 +56,7 @@ void tell_to_the_end(const Asker& asker) {
 }  // namespace
 
 TEST_CASE("the daemon is asked for what was selected", "[noisectl]") {
-  client::Options options;
+  client::TaskWatchOptions options;
   CHECK(client::watch_path(options, {}) == "/v1/watch?interval_ns=1000000000");
   CHECK(client::watch_path(options, {1, 23}) == "/v1/watch?pids=1,23&interval_ns=1000000000");
   options.duration_ns = 5;
@@ -70,7 +70,7 @@ TEST_CASE("the daemon is asked for what was selected", "[noisectl]") {
 TEST_CASE("a watch prints the final report, as text or as it came", "[noisectl]") {
   const test::TemporaryDirectory directory;
   FakeDaemon daemon(directory.path("s"));
-  client::Options options = watch(directory);
+  client::TaskWatchOptions options = watch(directory);
   options.pids = {12, 13};
   std::string expected;
   SECTION("text") { expected = page(true); }
@@ -106,7 +106,7 @@ TEST_CASE("a watch prints the final report, as text or as it came", "[noisectl]"
 TEST_CASE("a watch that is interrupted prints what was told until then", "[noisectl]") {
   const test::TemporaryDirectory directory;
   FakeDaemon daemon(directory.path("s"));
-  client::Options options = watch(directory);
+  client::TaskWatchOptions options = watch(directory);
   options.follow = true;
   Noisectl noisectl(options, directory);
   daemon.serve([](const Asker& asker) {
@@ -165,7 +165,7 @@ TEST_CASE("a watch that the daemon cuts short, refuses or garbles is an error", 
 TEST_CASE("a command that is watched keeps its output and its exit code", "[noisectl]") {
   const test::TemporaryDirectory directory;
   FakeDaemon daemon(directory.path("s"));
-  client::Options options = watch(directory, shell("echo its own; exit 7"));
+  client::TaskWatchOptions options = watch(directory, shell("echo its own; exit 7"));
   std::string in_file;
   SECTION("report on standard error") {}
   SECTION("report in a file") {
@@ -203,7 +203,7 @@ TEST_CASE("a command is not started if it cannot be watched", "[noisectl]") {
   const test::TemporaryDirectory directory;
   FakeDaemon daemon(directory.path("s"));
   const std::string marker = directory.path("marker");
-  client::Options options = watch(directory, {"touch", marker});
+  client::TaskWatchOptions options = watch(directory, {"touch", marker});
   options.output = directory.path("report");
   Noisectl noisectl(options, directory);
   std::string error;
@@ -301,7 +301,7 @@ TEST_CASE("a command has the signals that noisectl was started with", "[noisectl
 TEST_CASE("a command has no descriptor of noisectl's", "[noisectl]") {
   const test::TemporaryDirectory directory;
   FakeDaemon daemon(directory.path("s"));
-  client::Options options = watch(directory, {"ls", "/proc/self/fd"});
+  client::TaskWatchOptions options = watch(directory, {"ls", "/proc/self/fd"});
   options.output = directory.path("report");
   // What it would have without noisectl.
   REQUIRE(std::system(("ls /proc/self/fd >" + directory.path("plain")).c_str()) == 0);
@@ -335,7 +335,7 @@ TEST_CASE("a daemon that goes away does not harm the command", "[noisectl]") {
 TEST_CASE("a command may outlive its watch", "[noisectl]") {
   const test::TemporaryDirectory directory;
   FakeDaemon daemon(directory.path("s"));
-  client::Options options = watch(directory, shell("sleep 0.1; echo done"));
+  client::TaskWatchOptions options = watch(directory, shell("sleep 0.1; echo done"));
   options.duration_ns = 1;
   Noisectl noisectl(options, directory);
   daemon.serve([](const Asker& asker) {
