@@ -2,8 +2,7 @@
 // noisectl: shows what the daemon sees.
 #include <cstdio>
 
-#include "noisectl/commands.h"
-#include "noisectl/options.h"
+#include "noisectl/commands/commands.h"
 
 int main(int argc, char** argv) {
   const noised::Status done = noised::client::run_command_line(argc, argv);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twice through a recording for advice: which tasks to look at, then what each remedy would give.
+// noisectl advise: what to set, and what it would give.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,22 @@
 #include <string>
 #include <string_view>
 
-#include "advice/collector.h"
-#include "advice/machine.h"
+#include "analysis/advice/collector.h"
+#include "analysis/advice/machine.h"
+#include "base/result.h"
 #include "recording/player.h"
 
 namespace noised::client {
 
+// Twice through a recording for advice: which tasks to look at, then what each remedy would give.
+
 /// The first time through: the pids of tasks, some of which the machine may still have.
-class TaskVisitor : public PlayerVisitor {
+class TaskVisitor : public recording::PlayerVisitor {
  public:
   /// `sources` must outlive this.
   explicit TaskVisitor(const SourceTable& sources) : sources_(sources) {}
 
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override;
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) override;
 
   /// The last of each name.
   [[nodiscard]] const std::map<std::string, unsigned>& pids() const { return pids_; }
@@ -30,10 +33,10 @@ class TaskVisitor : public PlayerVisitor {
 };
 
 /// The second time.
-class AdviceVisitor : public PlayerVisitor {
+class AdviceVisitor : public recording::PlayerVisitor {
  public:
   /// Both must outlive this.
-  AdviceVisitor(const Playback& playback, const Machine& machine)
+  AdviceVisitor(const recording::Playback& playback, const analysis::Machine& machine)
       : playback_(playback), collector_(playback.sources(), machine) {}
 
   void begins(std::size_t cpu, std::uint64_t first_ns) override {
@@ -42,15 +45,15 @@ class AdviceVisitor : public PlayerVisitor {
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
     collector_.gap(cpu, start_ns, end_ns);
   }
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) override {
     collector_.detour(cpu, ledger, details);
   }
 
-  [[nodiscard]] AdviceCollector& collector() { return collector_; }
+  [[nodiscard]] analysis::AdviceCollector& collector() { return collector_; }
 
  private:
-  const Playback& playback_;
-  AdviceCollector collector_;
+  const recording::Playback& playback_;
+  analysis::AdviceCollector collector_;
 };
 
 }  // namespace noised::client

@@ -1,61 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// The distributions of every CPU, out of a recording.
+// noisectl density: what the loop saw beside what the kernel told.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "analysis/distributions.h"
-#include "noisectl/measured.h"
+#include "analysis/density/distributions.h"
+#include "base/result.h"
+#include "noisectl/client/measured.h"
 #include "recording/player.h"
 
 namespace noised::client {
 
+// The distributions of every CPU, out of a recording.
+
 /// The first time through the recording: what pause on each CPU divides a stretch.
-class PauseVisitor : public PlayerVisitor {
+class PauseVisitor : public recording::PlayerVisitor {
  public:
   /// `playback` must outlive this.
-  explicit PauseVisitor(const Playback& playback)
+  explicit PauseVisitor(const recording::Playback& playback)
       : playback_(playback), cpus_(playback.description().base.cpus.size()) {}
 
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) override { cpus_[cpu].add(ledger); }
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view /*details*/) override {
+    cpus_[cpu].add(ledger);
+  }
 
   /// In ns, by CPU.
   [[nodiscard]] std::vector<std::uint64_t> bounds() const;
 
  private:
-  const Playback& playback_;
-  std::vector<LeastOverhead> cpus_;
+  const recording::Playback& playback_;
+  std::vector<analysis::LeastOverhead> cpus_;
 };
 
 /// The second time.
-class DensityVisitor : public PlayerVisitor {
+class DensityVisitor : public recording::PlayerVisitor {
  public:
   /// `playback` must outlive this; `bounds` are those of a PauseVisitor.
-  DensityVisitor(const Playback& playback, const std::vector<std::uint64_t>& bounds);
+  DensityVisitor(const recording::Playback& playback, const std::vector<std::uint64_t>& bounds);
 
   void begins(std::size_t cpu, std::uint64_t first_ns) override { cpus_[cpu]->begin(first_ns); }
   void interval(std::size_t cpu, const Interval& interval) override { cpus_[cpu]->add(interval); }
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) override { cpus_[cpu]->add(ledger); }
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view /*details*/) override {
+    cpus_[cpu]->add(ledger);
+  }
   void gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) override {
     cpus_[cpu]->skip(start_ns, end_ns);
   }
 
   /// One for each CPU; to be called once, when all was played.
-  std::vector<DensityComparison> finish();
+  std::vector<analysis::DensityComparison> finish();
   /// The densities of all CPUs together, after finish().
-  [[nodiscard]] DensityCurves all() const;
+  [[nodiscard]] analysis::DensityCurves all() const;
 
  private:
-  const Playback& playback_;
-  std::vector<std::unique_ptr<Distributions>> cpus_;
+  const recording::Playback& playback_;
+  std::vector<std::unique_ptr<analysis::Distributions>> cpus_;
 };
 
 /// Plays what was measured twice and compares; `player` is the second one, played to its end.
 struct Densities {
-  Player player;
-  std::vector<DensityComparison> cpus;
-  DensityCurves all;  ///< of all CPUs together
+  recording::Player player;
+  std::vector<analysis::DensityComparison> cpus;
+  analysis::DensityCurves all;  ///< of all CPUs together
 };
 Result<Densities> densities_of(const Measured& measured);
 

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "noisectl/export_command.h"
+#include "noisectl/commands/export.h"
 
 #include <poll.h>
 
 #include <csignal>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "export/csv.h"
-#include "export/ctf.h"
+#include "export/ctf/ctf.h"
 #include "export/new_file.h"
-#include "export/paraver.h"
-#include "export/perfetto.h"
-#include "noisectl/measured.h"
-#include "noisectl/progress.h"
-#include "noisectl/stop_signals.h"
+#include "export/paraver/paraver.h"
+#include "export/perfetto/perfetto.h"
+#include "noisectl/client/measured.h"
+#include "noisectl/client/output.h"
+#include "noisectl/commands/options.h"
 
 namespace noised::client {
 namespace {
@@ -21,26 +23,27 @@ namespace {
 Status can_export(ExportFormat format, const std::string& out) {
   switch (format) {
     case ExportFormat::perfetto:
-      return NewFile::can_create(out);
+      return exports::NewFile::can_create(out);
     case ExportFormat::paraver:
-      return can_export_paraver(out);
+      return exports::can_export_paraver(out);
     case ExportFormat::ctf:
     case ExportFormat::csv:
-      return can_create(out);  // a directory
+      return exports::can_create(out);  // a directory
   }
   return failure("export: no such format");
 }
 
-Status export_as(ExportFormat format, const Play& play, const std::string& out, const noised::Progress& progress) {
+Status export_as(ExportFormat format, const exports::Play& play, const std::string& out,
+                 const noised::exports::Progress& progress) {
   switch (format) {
     case ExportFormat::perfetto:
-      return export_perfetto(play, out, progress);
+      return exports::export_perfetto(play, out, progress);
     case ExportFormat::paraver:
-      return export_paraver(play, out, progress);
+      return exports::export_paraver(play, out, progress);
     case ExportFormat::ctf:
-      return export_ctf(play, out, progress);
+      return exports::export_ctf(play, out, progress);
     case ExportFormat::csv:
-      return export_csv(play, out, progress);
+      return exports::export_csv(play, out, progress);
   }
   return failure("export: no such format");
 }
@@ -50,22 +53,43 @@ bool came(const StopSignals& stop) {
   return ::poll(&one, 1, 0) > 0;
 }
 
+class ExportCommand final : public MeasuredCommand<ExportOptions> {
+ public:
+  ExportCommand() : MeasuredCommand("export", "a recording for other tools") {}
+
+  void describe(CLI::App& sub) override {
+    static const std::map<std::string, ExportFormat> kFormats{{"perfetto", ExportFormat::perfetto},
+                                                              {"paraver", ExportFormat::paraver},
+                                                              {"ctf", ExportFormat::ctf},
+                                                              {"csv", ExportFormat::csv}};
+    MeasuredCommand::describe(sub);
+    sub.add_option("--format", options.format, "perfetto, paraver, ctf or csv")
+        ->required()
+        ->transform(CLI::CheckedTransformer(kFormats).description(""))
+        ->type_name("FORMAT");
+    sub.add_option("-o,--output", options.output, "what to create")->required()->check(not_empty())->type_name("OUT");
+    sub.add_option("FILE", options.input, "the recording")->check(not_empty());
+  }
+  Status run() override { return run_export(options); }
+};
+
 }  // namespace
 
-Status run_export(const Options& options) {
+Status run_export(const ExportOptions& options) {
   if (!options.input.empty() && !options.replay.empty()) {
     return usage_error("export: two recordings, " + options.input + " and --replay " + options.replay, "give one");
   }
   // Before a daemon is measured for nothing.
   if (Status can = can_export(options.format, options.output); !can) return can;
-  Options from = options;
+  MeasureOptions from = options;
+  from.needs_loop = false;
   if (!options.input.empty()) from.replay = options.input;
   const auto measured = Measured::get(from);
   if (!measured) return measured.error();
   // What is cut would look whole: nobody's signal ends the export but between blocks, where it is removed. A pipe has
   // nothing to remove, and one that nobody reads would never come to the next block.
   std::optional<StopSignals> stop;
-  if (!is_special(options.output)) stop.emplace();
+  if (!exports::is_special(options.output)) stop.emplace();
   (void)std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error as a full disk is
   Progress shown("exporting");
   return export_as(
@@ -75,5 +99,7 @@ Status run_export(const Options& options) {
         return !stop || !came(*stop);
       });
 }
+
+std::unique_ptr<Command> export_command() { return std::make_unique<ExportCommand>(); }
 
 }  // namespace noised::client

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// selfish and latencytest: single gaps, as their authors print them.
-#include <fmt/format.h>
-
+// noisectl latencytest: number, mean and histogram of interruptions over 1 us, with what the scheduler did (Lameter
+// 2009, 5.2).
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
 
-#include "noisectl/output.h"
-#include "noisectl/series.h"
-#include "statistics/moments.h"
-#include "views/json_parts.h"
+#include <fmt/format.h>
+
+#include "model/moments.h"
+#include "noisectl/client/output.h"
+#include "noisectl/commands/series.h"
+#include "views/lost.h"
 #include "views/views.h"
 
 namespace noised::client {
@@ -18,55 +22,16 @@ namespace {
 // Lameter's threshold.
 constexpr std::uint64_t kLatencyNs = 1'000;
 
-struct Totals {
-  std::uint64_t observed_ns = 0;
-  std::uint64_t iterations = 0;
-  std::uint64_t detour_ns = 0;
-  std::uint64_t threshold_ns = 0;
-
-  /// What an iteration takes where nothing interrupts it, in ns, in the mean.
-  [[nodiscard]] double cycle_ns() const {
-    const std::uint64_t running_ns = observed_ns - std::min(observed_ns, detour_ns);
-    return iterations == 0 ? 0 : static_cast<double>(running_ns) / static_cast<double>(iterations);
-  }
-};
-
-Totals totals_of(const Player& player, std::size_t place) {
-  const Report report = player.report();
-  const ReportCpu& cpu = report.cpus.at(place);
-  return {cpu.observed_ns, cpu.iterations, cpu.detour_ns, cpu.threshold_ns};
-}
-
-/// The detours of one CPU.
-template <typename Use>
-class Detours : public PlayerVisitor {
- public:
-  Detours(std::size_t place, const Use& use) : place_(place), use_(use) {}
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) override {
-    if (cpu == place_) use_(ledger);
-  }
-
- private:
-  std::size_t place_;
-  const Use& use_;
-};
-
-template <typename Use>
-void play_detours(Player& player, std::size_t place, const Use& use) {
-  Detours<Use> detours(place, use);
-  play_all(player, &detours);
-}
-
 /// Interruptions over 1 us: how many are how long, in whole microseconds up to the next power of two.
 class LatencyHistogram {
  public:
-  void add(const Ledger& ledger) {
+  void add(const account::DetourLedger& ledger) {
     const std::uint64_t duration_ns = ledger.detour.end_ns - ledger.detour.start_ns;
     if (duration_ns <= kLatencyNs) return;
     moments_.add(duration_ns);
     ++octaves_[static_cast<std::size_t>(std::bit_width(duration_ns / 1'000))];
     const bool switched = std::any_of(ledger.entries.begin(), ledger.entries.end(),
-                                      [](const LedgerEntry& entry) { return entry.kind == Kind::task; });
+                                      [](const account::LedgerEntry& entry) { return entry.kind == Kind::task; });
     if (switched) ++with_task_;
   }
   [[nodiscard]] const Moments& moments() const { return moments_; }
@@ -95,7 +60,7 @@ std::uint64_t migrations(const Report& report, unsigned cpu) {
   return count;
 }
 
-std::string latency_text(const Player& player, std::size_t place, const LatencyHistogram& histogram) {
+std::string latency_text(const recording::Player& player, std::size_t place, const LatencyHistogram& histogram) {
   const Report report = player.report();
   const ReportCpu& cpu = report.cpus.at(place);
   const Moments& events = histogram.moments();
@@ -114,57 +79,30 @@ std::string latency_text(const Player& player, std::size_t place, const LatencyH
          histogram.text();
 }
 
-// The form of netgauge's file, and one line more: its cycle is the shortest, ours the mean of the undisturbed.
-std::string selfish_head(const Totals& totals) {
-  return fmt::format(
-      "# Selfish Benchmark\n# Minimal cycle length [ns]: {:.6f} \n# That is the mean of what is below the threshold\n"
-      "# Number of iterations (recorded+unrecorded): {} \n"
-      "# Threshold: [% minimal cycle length]: {:.0f} \n# Time [ns]\tselfish duration [ns]\n",
-      totals.cycle_ns(), totals.iterations,
-      totals.cycle_ns() > 0 ? 100 * static_cast<double>(totals.threshold_ns) / totals.cycle_ns() : 0.0);
-}
-
-}  // namespace
-
-Status print_selfish(const Measured& measured, std::size_t place) {
-  // What is at its head is known at the end only: a first pass for that, a second for the lines.
-  auto first = measured.play();
-  if (!first) return first.error();
-  play_detours(first.value(), place, [](const Ledger&) {});
-  const Totals totals = totals_of(first.value(), place);
-  auto second = measured.play();
-  if (!second) return second.error();
-  Output output(stdout);
-  output.write(selfish_head(totals));
-  std::optional<std::uint64_t> first_ns;
-  double noise_ns = 0;
-  play_detours(second.value(), place, [&](const Ledger& ledger) {
-    const Detour& detour = ledger.detour;
-    if (!first_ns) first_ns = detour.start_ns;
-    const double taken_ns = static_cast<double>(detour.end_ns - detour.start_ns) - totals.cycle_ns();
-    noise_ns += taken_ns;
-    // Signed: where the clock was mapped anew, a detour may seem to come before the first.
-    const auto at_ns = static_cast<double>(static_cast<std::int64_t>(detour.start_ns - *first_ns));
-    output.write(fmt::format("{:.2f}\t{:.2f}\n", at_ns, taken_ns));
-  });
-  // netgauge ends with a detour, ours when its time is over: the period is all that was observed.
-  const auto period_ns = static_cast<double>(totals.observed_ns);
-  output.write(fmt::format("# CPU overhead due to noise: {:.2f}%\n# Measurement period: {:.2f} s\n# lost: {}\n",
-                           period_ns > 0 ? 100 * noise_ns / period_ns : 0.0, period_ns / 1e9,
-                           views::lost_text(second.value().report().lost)));
-  if (Status written = output.finish(); !written) return written;
-  return Measured::whole(second.value());
-}
-
 Status print_latencytest(const Measured& measured, std::size_t place) {
   auto player = measured.play();
   if (!player) return player.error();
   LatencyHistogram histogram;
-  play_detours(player.value(), place, [&](const Ledger& ledger) { histogram.add(ledger); });
+  play_detours(player.value(), place, [&](const account::DetourLedger& ledger) { histogram.add(ledger); });
   Output output(stdout);
   output.write(latency_text(player.value(), place, histogram));
   if (Status written = output.finish(); !written) return written;
   return Measured::whole(player.value());
 }
+
+class LatencytestCommand final : public SeriesCommand<SeriesOptions> {
+ public:
+  LatencytestCommand() : SeriesCommand("latencytest", "interruptions over 1us, and what the scheduler did") {}
+
+  Status run() override {
+    return run_series(options, [](const Measured& measured, recording::Player&, std::size_t place) {
+      return print_latencytest(measured, place);
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> latencytest_command() { return std::make_unique<LatencytestCommand>(); }
 
 }  // namespace noised::client

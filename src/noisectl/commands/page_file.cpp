@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "noisectl/page_file.h"
+#include "noisectl/commands/page_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

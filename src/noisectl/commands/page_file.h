@@ -2,13 +2,13 @@
 // A page is made again and again: it takes the place of the old one only when it is whole.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
 namespace noised::client {
 

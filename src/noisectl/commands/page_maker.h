@@ -2,19 +2,19 @@
 // What a page is made of, collected from what was measured.
 #pragma once
 
-#include <noised/report.h>
-#include <noised/result.h>
-#include <noised/views.h>
+#include "base/result.h"
+#include "model/report.h"
+#include "model/views.h"
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "advice/advise.h"
-#include "noisectl/measured.h"
-#include "noisectl/phases_visitor.h"
+#include "analysis/advice/advise.h"
+#include "noisectl/client/measured.h"
+#include "noisectl/commands/phases.h"
 #include "page/page.h"
-#include "views/project.h"
+#include "views/projection.h"
 
 namespace noised::client {
 
@@ -28,12 +28,12 @@ struct PageOptions {
 struct PageParts {
   Report report;
   StatusView status;
-  Description description;
+  recording::Description description;
   std::unique_ptr<page::Collector> collector;
   page::Merged merged;
   page::DensityChart density;
   views::ProjectionView projection;
-  Advice advice;
+  analysis::Advice advice;
   std::unique_ptr<FixedPhases> fixed;  ///< null: nothing was measured in phases; page::Phases point into it
   page::Phases phases;
   Status whole = success();  ///< or what is wrong with the end of the recording

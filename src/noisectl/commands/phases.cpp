@@ -1,16 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "noisectl/phases_command.h"
+#include "noisectl/commands/phases.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "noisectl/measured.h"
-#include "noisectl/output.h"
-#include "noisectl/phases_visitor.h"
+#include "noisectl/client/measured.h"
+#include "noisectl/client/output.h"
+#include "noisectl/commands/options.h"
 
 namespace noised::client {
+
+views::PhaseSetting phase_setting(const recording::Description& description) {
+  if (description.grain_ns == 0) return {};
+  return {description.grain_ns, description.footprint_bytes, description.policy};
+}
+
+void FirstPhases::sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) {
+  if (enough()) return;
+  Cpu& of = cpus_[cpu];
+  if (iterations != 0 && of.last_ns && end_ns > *of.last_ns) {
+    const std::uint64_t length_ns = end_ns - *of.last_ns;
+    of.shortest_ns = of.phases == 0 ? length_ns : std::min(of.shortest_ns, length_ns);
+    of.iterations = iterations;
+    if (++of.phases == kEnough) --too_few_;
+  }
+  of.last_ns = end_ns;
+}
+
+bool FirstPhases::any() const {
+  return std::any_of(cpus_.begin(), cpus_.end(), [](const Cpu& cpu) { return cpu.phases != 0; });
+}
+
+FixedPhases::FixedPhases(const recording::Playback& playback, const FirstPhases& first) : playback_(playback) {
+  const std::uint64_t footprint_bytes = phase_setting(playback.description()).footprint_bytes.value_or(0);
+  for (const FirstPhases::Cpu& cpu : first.cpus()) {
+    const std::size_t reach = analysis::phases_paying(cpu.shortest_ns, cpu.iterations, footprint_bytes);
+    cpus_.push_back(std::make_unique<analysis::PhaseAnalysis>(playback.sources(), reach));
+    iterations_.push_back(cpu.iterations);
+  }
+}
+
+std::vector<views::CpuPhases> FixedPhases::finish(const Report& report) {
+  std::vector<views::CpuPhases> cpus;
+  for (std::size_t i = 0; i < cpus_.size(); ++i) {
+    cpus_[i]->finish();
+    cpus.push_back(views::phases_of(playback_.cpu_number(i), *cpus_[i], playback_.sources(), report));
+    cpus.back().iterations = iterations_[i];
+  }
+  return cpus;
+}
+
 namespace {
 
 Error no_phases() {
@@ -20,7 +62,7 @@ Error no_phases() {
 
 /// A recording that was played to its end.
 struct Analysed {
-  Player player;
+  recording::Player player;
   std::unique_ptr<FixedPhases> visitor;
   views::PhaseSetting setting;
   Report report;
@@ -30,7 +72,7 @@ struct Analysed {
 Result<std::unique_ptr<Analysed>> analyse(const Measured& measured) {
   auto first = measured.play();
   if (!first) return first.error();
-  const Description description = first.value().playback().description();
+  const recording::Description description = first.value().playback().description();
   if (!of_fixed_work(description)) return no_phases();
   FirstPhases lengths(description.base.cpus.size());
   while (!lengths.enough() && first.value().step(&lengths)) {
@@ -51,9 +93,13 @@ Result<std::unique_ptr<Analysed>> analyse(const Measured& measured) {
   return result;
 }
 
-}  // namespace
+struct PhasesOptions : MeasureOptions {
+  bool json = false;
+  std::string compare_with;  ///< another recording, shown beside it; empty: none
+};
 
-Status run_phases(const Options& options) {
+// Prints the distribution of phases, and direct and indirect cost by source.
+Status run_phases(const PhasesOptions& options) {
   const auto measured = Measured::get(options);
   if (!measured) return measured.error();
   const auto analysed = analyse(measured.value());
@@ -66,7 +112,7 @@ Status run_phases(const Options& options) {
     if (Status done = output.finish(); !done) return done;
     return Measured::whole(one.player);
   }
-  Options second = options;
+  MeasureOptions second = options;
   second.replay = options.compare_with;
   const auto other = Measured::get(second);
   if (!other) return other.error();
@@ -79,5 +125,37 @@ Status run_phases(const Options& options) {
   if (Status whole = Measured::whole(one.player); !whole) return whole;
   return Measured::whole(two.player);
 }
+
+class PhasesCommand final : public MeasuredCommand<PhasesOptions> {
+ public:
+  PhasesCommand() : MeasuredCommand("phases", "how long phases of fixed work take, and what each source costs them") {}
+
+  void describe(CLI::App& sub) override {
+    MeasuredCommand::describe(sub);
+    add_json(sub, options.json);
+    phases_.describe(sub, options.phases);
+    sub.add_option("--compare", options.compare_with, "another recording, of another policy, say: shown beside it")
+        ->check(not_empty())
+        ->excludes("--json")
+        ->type_name("FILE");
+  }
+  Status read() override {
+    if (Status read = phases_.read(options.phases); !read) return read;
+    return MeasuredCommand::read();
+  }
+  [[nodiscard]] Status check_replay() const override {
+    if (options.phases.grain_ns != 0)
+      return usage_error("--grain: the phases of a recording are as they were", "leave it out");
+    return MeasuredCommand::check_replay();
+  }
+  Status run() override { return run_phases(options); }
+
+ private:
+  PhaseFlags phases_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> phases_command() { return std::make_unique<PhasesCommand>(); }
 
 }  // namespace noised::client

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twice through a recording for its phases of fixed work: how many phases after an activation pay for it depends on how
-// long one is.
+// noisectl phases: how long a phase of fixed work takes, and what each source costs it.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +7,26 @@
 #include <optional>
 #include <vector>
 
-#include "analysis/phase_analysis.h"
+#include "analysis/fixed_work/phase_analysis.h"
+#include "base/result.h"
+#include "noisectl/client/options.h"
 #include "recording/player.h"
 #include "views/phases.h"
 
 namespace noised::client {
 
+// Twice through a recording for its phases of fixed work: how many phases after an activation pay for it depends on how
+// long one is.
+
 /// Whether the samples of a recording are of phases of fixed work, if it has any.
-inline bool of_fixed_work(const Description& description) { return description.quantum_ns == 0; }
+inline bool of_fixed_work(const recording::Description& description) { return description.quantum_ns == 0; }
 
 /// What is stated of the phases of a recording.
-views::PhaseSetting phase_setting(const Description& description);
+views::PhaseSetting phase_setting(const recording::Description& description);
 
 /// The first time: how long and how much work a phase is: of the first ones until each CPU had a hundred, the shortest,
 /// as what is longer was disturbed.
-class FirstPhases : public PlayerVisitor {
+class FirstPhases : public recording::PlayerVisitor {
  public:
   struct Cpu {
     std::optional<std::uint64_t> last_ns;
@@ -52,12 +56,14 @@ class FirstPhases : public PlayerVisitor {
 };
 
 /// The second time: what phases tell of each CPU.
-class FixedPhases : public PlayerVisitor {
+class FixedPhases : public recording::PlayerVisitor {
  public:
   /// `playback` must outlive this until finish().
-  FixedPhases(const Playback& playback, const FirstPhases& first);
+  FixedPhases(const recording::Playback& playback, const FirstPhases& first);
 
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view /*details*/) override { cpus_[cpu]->add(ledger); }
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view /*details*/) override {
+    cpus_[cpu]->add(ledger);
+  }
   void gap(std::size_t cpu, std::uint64_t /*start_ns*/, std::uint64_t /*end_ns*/) override { cpus_[cpu]->interrupt(); }
   void begins(std::size_t cpu, std::uint64_t /*first_ns*/) override { cpus_[cpu]->interrupt(); }
   void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override {
@@ -69,9 +75,9 @@ class FixedPhases : public PlayerVisitor {
   std::vector<views::CpuPhases> finish(const Report& report);
 
  private:
-  const Playback& playback_;
+  const recording::Playback& playback_;
   std::vector<std::uint64_t> iterations_;  // of a phase, by CPU
-  std::vector<std::unique_ptr<PhaseAnalysis>> cpus_;
+  std::vector<std::unique_ptr<analysis::PhaseAnalysis>> cpus_;
 };
 
 }  // namespace noised::client

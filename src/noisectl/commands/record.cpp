@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the daemon's stream to the file. What is in the file is whole at any time but for its last block.
-#include "noisectl/record_command.h"
+#include "noisectl/commands/record.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -10,11 +10,13 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/monotonic.h"
-#include "noisectl/http_client.h"
-#include "noisectl/needs_loop.h"
-#include "noisectl/quiet.h"
-#include "noisectl/stop_signals.h"
+#include "base/clocks.h"
+#include "base/units.h"
+#include "noisectl/client/http_client.h"
+#include "noisectl/client/measured.h"
+#include "noisectl/client/output.h"
+#include "noisectl/client/quiet.h"
+#include "noisectl/commands/options.h"
 #include "recording/description.h"
 #include "recording/recording_file.h"
 #include "recording/records.h"
@@ -28,30 +30,31 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 /// Writes blocks until it has enough, and says how far it is.
 class RecordingWriter {
  public:
-  RecordingWriter(const Options& options, BlockWriter file)
+  RecordingWriter(const RecordOptions& options, recording::BlockWriter file)
       : options_(options), file_(std::move(file)), began_ns_(monotonic_ns()) {}
 
-  bool add(BlockKind kind, std::string_view bytes) {
-    if (kind == BlockKind::end) {
+  bool add(recording::BlockKind kind, std::string_view bytes) {
+    if (kind == recording::BlockKind::end) {
       daemon_ended_ = true;
       return false;
     }
     if (status_) status_ = file_.add(kind, bytes);
     const std::uint64_t now_ns = monotonic_ns();
-    if (kind == BlockKind::events) {
+    if (kind == recording::BlockKind::events) {
       empty_ = false;
       recorded_ns_ = now_ns - began_ns_;
     } else {
       began_ns_ = now_ns;
-      const Result<Description> description = parse_description(bytes);
+      const Result<recording::Description> description = recording::parse_description(bytes);
       if (description) cpus_ = description.value().base.cpus.size();
-      if (description && options_.grain_ns != 0 && description.value().grain_ns != options_.grain_ns && status_) {
+      if (description && options_.phases.grain_ns != 0 && description.value().grain_ns != options_.phases.grain_ns &&
+          status_) {
         status_ = failure("daemon at " + options_.socket + " runs no such phases", "is noised as new as noisectl?");
       }
     }
     show(now_ns);
     full_ = full_ || (options_.size_bytes != 0 && file_.size() >= options_.size_bytes);
-    return bool(status_) && (empty_ || !enough(now_ns) || !ends_with_checkpoint(bytes, cpus_));
+    return bool(status_) && (empty_ || !enough(now_ns) || !recording::ends_with_checkpoint(bytes, cpus_));
   }
 
   [[nodiscard]] bool daemon_ended() const { return daemon_ended_; }
@@ -85,8 +88,8 @@ class RecordingWriter {
     if (last) std::fputs("\n", stderr);
   }
 
-  const Options& options_;
-  BlockWriter file_;
+  const RecordOptions& options_;
+  recording::BlockWriter file_;
   Status status_ = success();
   bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::uint64_t began_ns_;
@@ -99,7 +102,7 @@ class RecordingWriter {
 };
 
 // A daemon gives a block a second, unless it stands still.
-std::chrono::milliseconds longest_wait(const Options& options) {
+std::chrono::milliseconds longest_wait(const RecordOptions& options) {
   constexpr std::chrono::milliseconds kPatience{10'000};
   if (!options.duration_ns) return std::chrono::milliseconds{0};
   return kPatience + std::chrono::milliseconds{*options.duration_ns / 1'000'000};
@@ -120,12 +123,12 @@ Result<StreamEnd> stream_recording(HttpClient& client, const std::string& path, 
   }
 }
 
-std::string recording_path(const Options& options) {
-  if (options.grain_ns == 0) return "/v1/recording";
-  const FootprintChoice& footprint = options.footprint;
-  return fmt::format("/v1/recording?grain_ns={}&{}={}{}", options.grain_ns,
+std::string recording_path(const PhaseChoice& phases) {
+  if (phases.grain_ns == 0) return "/v1/recording";
+  const probe::FootprintChoice& footprint = phases.footprint;
+  return fmt::format("/v1/recording?grain_ns={}&{}={}{}", phases.grain_ns,
                      footprint.cache_level == 0 ? "footprint_bytes" : "footprint", to_string(footprint),
-                     options.policy.empty() ? "" : "&policy=" + options.policy);
+                     phases.policy.empty() ? "" : "&policy=" + phases.policy);
 }
 
 }  // namespace
@@ -136,7 +139,7 @@ std::uint32_t BlockSplitter::word(std::string_view bytes) {
   return value;
 }
 
-Status record_from_daemon(const Options& options, const RecordingCreator& create) {
+Status record_from_daemon(const RecordOptions& options, const RecordingCreator& create) {
   Result<HttpClient> client = HttpClient::create(options.socket);
   if (!client) return client.error();
   // Before there is a file: a daemon that does not answer leaves none behind.
@@ -150,8 +153,9 @@ Status record_from_daemon(const Options& options, const RecordingCreator& create
   RecordingWriter writer(options, std::move(file).value());
   BlockSplitter blocks;
   const auto end = stream_recording(
-      client.value(), recording_path(options), longest_wait(options), stop.fd(), [&](std::string_view piece) {
-        return blocks.feed(piece, [&](BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
+      client.value(), recording_path(options.phases), longest_wait(options), stop.fd(), [&](std::string_view piece) {
+        return blocks.feed(piece,
+                           [&](recording::BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
       });
   const bool cut =
       blocks.bad() || writer.empty() || !end || (end.value() == StreamEnd::finished && !writer.daemon_ended());
@@ -169,8 +173,50 @@ Status record_from_daemon(const Options& options, const RecordingCreator& create
   return end ? failure("nothing was recorded: it ended before the first block came") : end.error();
 }
 
-Status run_record(const Options& options) {
-  return record_from_daemon(options, [&options] { return create_recording(options.output); });
-}
+namespace {
+
+class RecordCommand final : public CommandOf<RecordOptions> {
+ public:
+  RecordCommand() : CommandOf("record", "keep everything that is measured from now on in a file") {
+    options.needs_loop = false;
+  }
+
+  void describe(CLI::App& sub) override {
+    sub.add_option("-o,--output", options.output, "the file to create")
+        ->required()
+        ->check(not_empty())
+        ->type_name("FILE");
+    add_duration(sub, duration_, "end after this time");
+    sub.add_option("--size", size_, "end when the file is as large, such as 100MiB")->type_name("SIZE");
+    phases_.describe(sub, options.phases);
+  }
+  Status read() override {
+    if (Status read = phases_.read(options.phases); !read) return read;
+    if (Status read = read_size(); !read) return read;
+    return read_duration(duration_, options.duration_ns);
+  }
+  [[nodiscard]] Status check_replay() const override { return needs_daemon(); }
+  Status run() override {
+    return record_from_daemon(options, [this] { return recording::create_recording(options.output); });
+  }
+
+ private:
+  Status read_size() {
+    if (size_.empty()) return success();
+    const Result<std::uint64_t> size = parse_size(size_);
+    if (!size) return usage_error("--size: " + size.error().what, size.error().remedy);
+    if (size.value() == 0) return usage_error("--size: a file without a byte has no recording", "give such as 100MiB");
+    options.size_bytes = size.value();
+    return success();
+  }
+
+  std::string duration_;
+  std::string size_;
+  PhaseFlags phases_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> record_command() { return std::make_unique<RecordCommand>(); }
 
 }  // namespace noised::client

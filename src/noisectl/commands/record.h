@@ -2,20 +2,25 @@
 // noisectl record: keeps in a file what the daemon sees from now on.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 
-#include "noisectl/options.h"
+#include "noisectl/client/options.h"
 #include "recording/block.h"
 
 namespace noised::client {
 
+struct RecordOptions : MeasureOptions {
+  std::string output;            ///< the file to create; empty: none that the user named
+  std::uint64_t size_bytes = 0;  ///< end when it is as large; 0: never
+};
+
 /// Blocks out of a stream that arrives in pieces of any size: 8 bytes, size and kind, before each
-/// (service/recording_stream.h).
+/// (noised/api/recording_stream.h).
 class BlockSplitter {
  public:
   /// Adds a piece and gives each block that is now complete to `on_block(BlockKind, std::string_view)`; false if that
@@ -27,12 +32,12 @@ class BlockSplitter {
     bool more = true;
     while (more && left.size() >= kHead) {
       const std::size_t size = word(left.substr(0, 4));
-      if (size > kLongestBlock) {
+      if (size > recording::kLongestBlock) {
         bad_ = true;
         return false;
       }
       if (left.size() < kHead + size) break;
-      more = on_block(static_cast<BlockKind>(word(left.substr(4, 4))), left.substr(kHead, size));
+      more = on_block(static_cast<recording::BlockKind>(word(left.substr(4, 4))), left.substr(kHead, size));
       left.remove_prefix(kHead + size);
     }
     rest_.erase(0, rest_.size() - left.size());
@@ -51,13 +56,10 @@ class BlockSplitter {
 };
 
 /// Creates the file that is recorded to.
-using RecordingCreator = std::function<Result<BlockWriter>()>;
+using RecordingCreator = std::function<Result<recording::BlockWriter>()>;
 
 /// Records until it is stopped, the time or the size is over, or the daemon ends; what fails leaves no options.output
 /// without anything in it.
-Status record_from_daemon(const Options& options, const RecordingCreator& create);
-
-/// The same, to options.output.
-Status run_record(const Options& options);
+Status record_from_daemon(const RecordOptions& options, const RecordingCreator& create);
 
 }  // namespace noised::client

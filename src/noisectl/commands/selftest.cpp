@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing modes and CPUs, one observation a mode, and the table.
-#include "noisectl/selftest_command.h"
+#include "noisectl/commands/selftest.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -8,19 +8,22 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/parse.h"
-#include "noisectl/output.h"
-#include "noisectl/quiet.h"
-#include "noisectl/selftest_session.h"
-#include "noisectl/stop_signals.h"
+#include "base/cpus.h"
+#include "noisectl/client/output.h"
+#include "noisectl/client/quiet.h"
+#include "noisectl/commands/options.h"
+#include "noisectl/commands/selftest_session.h"
 #include "selftest/compare.h"
 #include "selftest/generator.h"
-#include "selftest/wake_cost.h"
+#include "selftest/generators/wake.h"
 #include "views/views.h"
 
 namespace noised::client {
@@ -38,7 +41,6 @@ constexpr std::uint64_t kShortest = 500'000'000;  // fewer occurrences say littl
 constexpr const char* kEverywhere = "task";
 constexpr std::uint64_t kOnOthers = 1'500'000'000;
 // A daemon that has just started has not yet seen who woke the tasks that sleep.
-constexpr std::chrono::seconds kAnswerTime{10};
 constexpr std::uint64_t kSettled = 2'000'000'000;
 // An activation lasts as long as so many ways to it and from it, of which kernel and noised see different parts, so
 // that its time is known within 1% even where the ways of a task cost twice as much. Here 5 ms are enough; where
@@ -64,6 +66,13 @@ Result<std::vector<const Mode*>> choose_modes(const std::vector<std::string>& on
   return chosen;
 }
 
+struct SelftestOptions : SharedOptions {
+  bool json = false;
+  std::vector<std::string> only;             ///< modes; empty: all
+  std::optional<std::uint64_t> duration_ns;  ///< spend it
+  std::optional<unsigned> cpu;               ///< disturb this one
+};
+
 // One mode on one CPU.
 struct Trial {
   const Mode* mode;
@@ -71,7 +80,7 @@ struct Trial {
   std::uint64_t duration_ns;
 };
 
-Result<std::vector<unsigned>> probed_cpus(const Options& options, const StatusView& status) {
+Result<std::vector<unsigned>> probed_cpus(const SelftestOptions& options, const StatusView& status) {
   const Result<std::vector<unsigned>> probed = parse_cpu_list(status.probe_cpus);
   if (!probed) return probed.error();
   if (probed.value().empty()) return failure("the daemon probes no CPU");
@@ -82,7 +91,7 @@ Result<std::vector<unsigned>> probed_cpus(const Options& options, const StatusVi
 }
 
 // All modes on the first CPU, or on the one that was asked for; one on each of the others, unless one was asked for.
-Result<std::vector<Trial>> plan(const Options& options, const std::vector<const Mode*>& modes,
+Result<std::vector<Trial>> plan(const SelftestOptions& options, const std::vector<const Mode*>& modes,
                                 const std::vector<unsigned>& probed) {
   std::vector<Trial> trials;
   trials.reserve(modes.size() + probed.size());
@@ -170,7 +179,7 @@ Result<std::vector<Row>> run_trials(HttpClient& client, const std::vector<Trial>
   return rows;
 }
 
-Status print(const Options& options, const std::vector<Row>& rows) {
+Status print(const SelftestOptions& options, const std::vector<Row>& rows) {
   Output output(stdout);
   output.write(options.json ? selftest::rows_to_json(rows) + "\n" : selftest::rows_to_text(rows));
   if (Status written = output.finish(); !written) return written;
@@ -181,9 +190,9 @@ Status print(const Options& options, const std::vector<Row>& rows) {
                      : failure(fmt::format("selftest: {} of {} trials failed", failed, rows.size()));
 }
 
-}  // namespace
-
-Status run_selftest(const Options& options) {
+// Makes each kind of noise on a probed CPU, prints what was done and what was found, and fails unless all that this
+// kernel allows was found.
+Status run_selftest(const SelftestOptions& options) {
   const Result<std::vector<const Mode*>> modes = choose_modes(options.only);
   if (!modes) return modes.error();
   const StopSignals stop;
@@ -214,5 +223,28 @@ Status run_selftest(const Options& options) {
   if (!rows) return rows.error();
   return print(options, rows.value());
 }
+
+class SelftestCommand final : public CommandOf<SelftestOptions> {
+ public:
+  SelftestCommand()
+      : CommandOf("selftest", "makes known noise on a probed CPU, and checks what the daemon shows of it") {}
+
+  void describe(CLI::App& sub) override {
+    sub.add_option("--only", options.only, "only these kinds of noise")->delimiter(',')->type_name("MODE,..");
+    add_duration(sub, duration_, "spend this time (30s)");
+    add_cpu(sub, options.cpu, "disturb this CPU only");
+    add_json(sub, options.json);
+  }
+  Status read() override { return read_duration(duration_, options.duration_ns); }
+  [[nodiscard]] Status check_replay() const override { return needs_daemon(); }
+  Status run() override { return run_selftest(options); }
+
+ private:
+  std::string duration_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> selftest_command() { return std::make_unique<SelftestCommand>(); }
 
 }  // namespace noised::client

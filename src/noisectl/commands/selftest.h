@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where detours of one CPU may be missing in a stream of several CPUs' detours. Pure: no clock, no I/O.
+// noisectl selftest: does the daemon tell the truth about noise that is known?
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,8 @@
 #include "selftest/compare.h"
 
 namespace noised::client {
+
+// Where detours of one CPU may be missing in a stream of several CPUs' detours. Pure: no clock, no I/O.
 
 /// The daemon says before each piece of its stream how many detours are missing in it, not where, nor of which CPU. The
 /// detours of one CPU come in order of time, those of several do not: a drain shows one CPU after the other. So what

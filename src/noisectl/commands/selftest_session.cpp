@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A child makes the noise, a stream shows it, marks tell where the one begins and ends in the other.
-#include "noisectl/selftest_session.h"
+#include "noisectl/commands/selftest_session.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -10,12 +10,12 @@
 #include <chrono>
 #include <optional>
 
-#include "base/descriptor.h"
-#include "base/quote.h"
-#include "noisectl/quiet.h"
-#include "noisectl/unshown.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "noisectl/client/quiet.h"
+#include "noisectl/commands/selftest.h"
 #include "selftest/child.h"
-#include "views/lost_line.h"
+#include "views/detour.h"
 #include "views/views.h"
 
 namespace noised::client {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <noised/result.h>
-#include <noised/views.h>
+#include "base/result.h"
+#include "model/views.h"
 
-#include "noisectl/http_client.h"
+#include "noisectl/client/http_client.h"
 #include "selftest/compare.h"
 #include "selftest/generator.h"
 

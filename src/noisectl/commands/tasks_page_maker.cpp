@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "noisectl/tasks_page_maker.h"
+#include "noisectl/commands/tasks_page_maker.h"
 
 #include <vector>
 
-#include "noisectl/replay_watch.h"
-#include "noisectl/visitors.h"
-#include "page/longest_detours.h"
+#include "noisectl/commands/visitors.h"
+#include "noisectl/replay/replay_watch.h"
+#include "page/collector.h"
 #include "page/tasks_page.h"
 
 namespace noised::client {
 namespace {
 
-class LongestLosses : public PlayerVisitor {
+class LongestLosses : public recording::PlayerVisitor {
  public:
-  explicit LongestLosses(const Playback& playback) : playback_(playback) {}
+  explicit LongestLosses(const recording::Playback& playback) : playback_(playback) {}
 
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+  void loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+            std::string_view details) override {
     if (!longest_.wants(loss.detour.end_ns - loss.detour.start_ns)) return;
     longest_.add({to_view(playback_, cpu, loss, ledger, details), Category::unexplained});
   }
@@ -27,7 +28,7 @@ class LongestLosses : public PlayerVisitor {
   }
 
  private:
-  const Playback& playback_;
+  const recording::Playback& playback_;
   page::LongestDetours longest_{page::kMostListedLosses};
 };
 
@@ -36,9 +37,9 @@ class LongestLosses : public PlayerVisitor {
 Result<MadePage> make_tasks_page(const Measured& measured) {
   auto opened = measured.play();
   if (!opened) return opened.error();
-  Player& player = opened.value();
-  const Playback& playback = player.playback();
-  const Selection everybody;
+  recording::Player& player = opened.value();
+  const recording::Playback& playback = player.playback();
+  const system::Selection everybody;
   RecordedTasks tasks(everybody, playback.sources());
   tasks.settle();
   ReplayedAccount account(tasks, playback);
@@ -48,7 +49,7 @@ Result<MadePage> make_tasks_page(const Measured& measured) {
   WatchReport watched = account.report(player);
   watched.selection = describe(everybody);
   const std::vector<DetourView> longest = losses.sorted();
-  const Description& description = playback.description();
+  const recording::Description& description = playback.description();
   const std::string text = page::render_tasks(
       {watched, player.report(), player.status(), description, longest, description.base.clock.monotonic_ns});
   return MadePage{text, Measured::whole(player)};

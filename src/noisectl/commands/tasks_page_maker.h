@@ -2,11 +2,11 @@
 // The page of a recording of watched tasks.
 #pragma once
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include <string>
 
-#include "noisectl/measured.h"
+#include "noisectl/client/measured.h"
 
 namespace noised::client {
 

@@ -1,30 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 // One thread follows the daemon; this one waits for the command and for signals.
-#include "noisectl/watched_command.h"
+#include "noisectl/commands/watch.h"
 
 #include <poll.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include <fmt/format.h>
 
-#include "base/monotonic.h"
-#include "base/quote.h"
-#include "noisectl/http_client.h"
-#include "noisectl/quiet.h"
-#include "noisectl/stop_signals.h"
-#include "noisectl/watch_command.h"
-#include "noisectl/watch_printer.h"
-#include "noisectl/watch_stream.h"
-#include "noisectl/watched_process.h"
+#include "base/clocks.h"
+#include "base/text.h"
+#include "noisectl/client/http_client.h"
+#include "noisectl/client/output.h"
+#include "noisectl/client/quiet.h"
+#include "noisectl/commands/options.h"
+#include "noisectl/replay/replay_watch.h"
+#include "noisectl/watch/watch_printer.h"
+#include "noisectl/watch/watch_stream.h"
+#include "noisectl/watch/watched_process.h"
 
 namespace noised::client {
 namespace {
+
+// As a value in a query; a slash may stay as it is there.
+std::string percent_encoded(const std::string& text) {
+  static constexpr std::string_view kPlain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+  std::string encoded;
+  for (const char byte : text) {
+    if (kPlain.find(byte) != std::string_view::npos) {
+      encoded += byte;
+    } else {
+      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(byte));
+    }
+  }
+  return encoded;
+}
+
+}  // namespace
+
+std::string watch_path(const TaskWatchOptions& options, const std::vector<std::uint32_t>& pids) {
+  std::string path = "/v1/watch?";
+  if (!pids.empty()) path += fmt::format("pids={}&", fmt::join(pids, ","));
+  if (!options.comm.empty()) path += "comm=" + percent_encoded(options.comm) + "&";
+  if (!options.cgroup.empty()) path += "cgroup=" + percent_encoded(options.cgroup) + "&";
+  path += fmt::format("interval_ns={}", options.interval_ns);
+  if (options.duration_ns) path += fmt::format("&duration_ns={}", *options.duration_ns);
+  if (options.phases) path += "&losses=each";
+  return path;
+}
+
+namespace {
+
+Status watch_selection(const TaskWatchOptions& options) {
+  Result<HttpClient> client = HttpClient::create(options.socket);
+  if (!client) return client.error();
+  Result<WatchPrinter> printer = WatchPrinter::create(options, stdout);
+  if (!printer) return printer.error();
+  keep_off_probed(options.socket);
+  const StopSignals stop;
+  const Result<StreamEnd> end =
+      client.value().stream(watch_path(options, options.pids), std::chrono::milliseconds{0}, stop.fd(),
+                            [&printer](std::string_view line) { return printer.value().line(line); });
+  return printer.value().finish(end);
+}
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 // A daemon that is there answers at once; one that has seen its last task end says so in its next report.
@@ -83,7 +128,7 @@ void await_report(const WatchStream& stream, const StopSignals& signals, std::ui
   }
 }
 
-Status not_started(const Options& options, const Error& why) {
+Status not_started(const TaskWatchOptions& options, const Error& why) {
   return failure(in_quotes(options.run.front()) + " was not started: " + why.what, why.remedy);
 }
 
@@ -92,16 +137,17 @@ std::string end_text(const ProcessEnd& end) {
   return fmt::format("ended with {}", end.code);
 }
 
-Status result_of(const Options& options, const ProcessEnd& end, const Status& told) {
+Status result_of(const TaskWatchOptions& options, const ProcessEnd& end, const Status& told) {
   const std::string name = in_quotes(options.run.front());
   if (!told) return failure(told.error().what, told.error().remedy + "; " + name + " " + end_text(end));
   if (end.code == 0) return success();
   return Error{end.signal != 0 ? name + " " + end_text(end) : "", "", static_cast<ExitCode>(end.code)};
 }
 
-}  // namespace
-
-Status run_watched_command(const Options& options) {
+// Runs options.run, which keeps the standard streams, and prints the report to standard error. The error has the
+// command's exit code if that is not 0, without words where the command will have said itself why. If watching cannot
+// begin, the command is not started.
+Status run_watched_command(const TaskWatchOptions& options) {
   Result<WatchPrinter> printer = WatchPrinter::create(options, stderr);
   if (!printer) return printer.error();
   const StopSignals signals({SIGINT, SIGQUIT, SIGTERM, SIGHUP});
@@ -134,5 +180,83 @@ Status run_watched_command(const Options& options) {
     told = failure("daemon at " + options.socket + " did not tell the end", "the report ends early");
   return result_of(options, end, told);
 }
+
+Status check_selection(const TaskWatchOptions& options) {
+  // TASK_COMM_LEN; the kernel cuts what is longer, so it would select nothing.
+  constexpr std::size_t kLongestName = 15;
+  std::vector<std::string> given;
+  if (!options.pids.empty()) given.emplace_back("--pid");
+  if (!options.cgroup.empty()) given.emplace_back("--cgroup");
+  if (!options.comm.empty()) given.emplace_back("--comm");
+  if (!options.run.empty()) given.emplace_back("-- COMMAND");
+  if (given.size() > 1)
+    return usage_error(given[0] + " and " + given[1] + " are two selections",
+                       "give one of --pid, --cgroup, --comm and -- COMMAND; none of them for all tasks");
+  if (options.phases && options.run.empty() && options.marks.empty())
+    return usage_error("--phases: these tasks were not told where to mark",
+                       "give the NOISED_MARKS they have as --marks");
+  if (options.comm.size() > kLongestName)
+    return usage_error("--comm: the kernel keeps 15 bytes of a task's name",
+                       "give '" + options.comm.substr(0, kLongestName) + "'");
+  return success();
+}
+
+class WatchCommand final : public CommandOf<TaskWatchOptions> {
+ public:
+  WatchCommand() : CommandOf("watch", "what the kernel and other tasks take from an application") {}
+
+  void describe(CLI::App& sub) override {
+    sub.add_option("--pid", options.pids, "these processes, with all their threads")
+        ->check(number_from<std::uint32_t>(1))
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->type_name("P,..");
+    sub.add_option("--cgroup", options.cgroup, "the tasks of this control group, such as a job's")
+        ->check(not_empty())
+        ->type_name("PATH");
+    sub.add_option("--comm", options.comm, "the tasks of this name")->check(not_empty())->type_name("NAME");
+    add_duration(sub, duration_, "end after this time");
+    sub.add_option("--interval", interval_, "time between two reports of the daemon (1s)")->type_name("TIME");
+    sub.add_flag("--follow", options.follow, "print each of them, in a line, as it comes");
+    sub.add_flag("--phases", options.phases, "what was taken from each phase that the command marks (noised/mark.h)");
+    sub.add_option("--marks", options.marks, "the same of tasks that run with NOISED_MARKS=DIR")
+        ->check(not_empty())
+        ->type_name("DIR");
+    add_json(sub, options.json);
+    sub.add_option("-o,--output", options.output, "create this file, in place of printing")
+        ->check(not_empty())
+        ->type_name("FILE");
+    sub.footer("With -- COMMAND... behind the options, runs that command and watches it until it has ended.");
+  }
+  Status read() override {
+    if (Status read = read_interval(interval_, options.interval_ns); !read) return read;
+    if (Status read = read_duration(duration_, options.duration_ns); !read) return read;
+    options.phases = options.phases || !options.marks.empty();
+    return check_selection(options);
+  }
+  [[nodiscard]] Status check_replay() const override {
+    if (!options.run.empty())
+      return usage_error("--replay: nothing runs while a recording is shown", "leave out COMMAND");
+    if (!options.cgroup.empty())
+      return usage_error("--cgroup: a recording does not tell who was in which", "select by --pid or --comm");
+    if (options.phases) return usage_error("--phases: a recording has no marks", "leave it out");
+    if (options.follow) return usage_error("--follow: of a recording there is one report", "leave it out");
+    return check_no_duration(options.duration_ns);
+  }
+  std::vector<std::string>* program() override { return &options.run; }
+  Status run() override { return options.replay.empty() ? run_watch(options) : run_replay_watch(options); }
+
+ private:
+  std::string duration_;
+  std::string interval_;
+};
+
+}  // namespace
+
+Status run_watch(const TaskWatchOptions& options) {
+  return options.run.empty() ? watch_selection(options) : run_watched_command(options);
+}
+
+std::unique_ptr<Command> watch_command() { return std::make_unique<WatchCommand>(); }
 
 }  // namespace noised::client

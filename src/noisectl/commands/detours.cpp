@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "noisectl/commands/detours.h"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "noisectl/client/http_client.h"
+#include "noisectl/client/output.h"
+#include "noisectl/client/quiet.h"
+#include "noisectl/commands/options.h"
+#include "noisectl/replay/replay.h"
+#include "recording/player.h"
+#include "views/detour.h"
+#include "views/lost.h"
+#include "views/views.h"
+
+namespace noised::client {
+namespace {
+
+/// Prints the lines of a detour stream, up to a number of detours.
+class DetourPrinter {
+ public:
+  explicit DetourPrinter(const DetoursOptions& options) : options_(options), left_(options.count) {}
+
+  /// False ends the stream.
+  bool line(std::string_view line) {
+    if (line.empty()) return true;
+    const auto lost = views::parse_lost_line(line);
+    Result<std::string> shown = show(line, lost);
+    if (!shown) {
+      problem_ = shown.error();
+      return false;
+    }
+    if (!output_.write(shown.value() + "\n")) return false;
+    // A reader of a live stream wants each line now; a listing of what is kept is one piece.
+    if (options_.follow && !output_.flush()) return false;
+    return lost || !left_ || --*left_ > 0;
+  }
+
+  Status finish() {
+    Status done = output_.finish();
+    return problem_ ? Status(*problem_) : done;
+  }
+
+ private:
+  [[nodiscard]] Result<std::string> show(std::string_view line, std::optional<std::uint64_t> lost) const {
+    if (options_.json) return std::string(line);
+    if (lost) return views::lost_line_text(*lost);
+    const Result<DetourView> detour = views::parse_detour(line);
+    if (!detour) return detour.error();
+    return views::to_text(detour.value());
+  }
+
+  const DetoursOptions& options_;
+  Output output_{stdout};
+  std::optional<std::uint64_t> left_;
+  std::optional<Error> problem_;
+};
+
+/// Prints the detours of a recording that were asked for.
+class DetourLines : public recording::PlayerVisitor {
+ public:
+  DetourLines(const DetoursOptions& options, const recording::Playback& playback)
+      : options_(options), playback_(playback), left_(options.count) {}
+
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) override {
+    if (is_wanted(ledger)) print(to_view(playback_, cpu, ledger, details));
+  }
+  void loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+            std::string_view details) override {
+    if (is_wanted(ledger)) print(to_view(playback_, cpu, loss, ledger, details));
+  }
+  [[nodiscard]] bool done() const { return done_; }
+  Status finish() { return output_.finish(); }
+
+ private:
+  [[nodiscard]] bool is_wanted(const account::DetourLedger& ledger) const {
+    return !done_ && ledger.detour.end_ns - ledger.detour.start_ns >= options_.min_ns;
+  }
+  void print(const DetourView& view) {
+    done_ = !output_.write((options_.json ? views::to_json(view) : views::to_text(view)) + "\n") ||
+            (left_ && --*left_ == 0);
+  }
+
+  const DetoursOptions& options_;
+  const recording::Playback& playback_;
+  std::optional<std::uint64_t> left_;
+  Output output_{stdout};
+  bool done_ = false;
+};
+
+Status replay_detours(const DetoursOptions& options) {
+  return run_replay(options.replay, [&options](recording::Player& player) {
+    DetourLines lines(options, player.playback());
+    while (!lines.done() && player.step(&lines)) {
+    }
+    return lines.finish();
+  });
+}
+
+class DetoursCommand final : public CommandOf<DetoursOptions> {
+ public:
+  DetoursCommand() : CommandOf("detours", "the latest detours, one a line") {}
+
+  void describe(CLI::App& sub) override {
+    sub.add_flag("--follow", options.follow, "go on as they happen");
+    sub.add_option("--min", min_, "only those at least this long")->type_name("TIME");
+    sub.add_option("--count", options.count, "end after so many")->check(number_from<std::uint64_t>(1))->type_name("N");
+    add_json(sub, options.json);
+  }
+  Status read() override { return read_time("--min", min_, options.min_ns); }
+  Status run() override { return run_detours(options); }
+
+ private:
+  std::string min_;
+};
+
+}  // namespace
+
+Status run_detours(const DetoursOptions& options) {
+  if (!options.replay.empty()) return replay_detours(options);
+  Result<HttpClient> client = HttpClient::create(options.socket);
+  if (!client) return client.error();
+  if (options.follow) keep_off_probed(options.socket);
+  const StopSignals stop;
+  DetourPrinter printer(options);
+  const std::string path = fmt::format("/v1/detours?follow={}&min_ns={}", options.follow ? 1 : 0, options.min_ns);
+  const Result<StreamEnd> end =
+      client.value().stream(path, options.follow ? std::chrono::seconds{0} : kAnswerTime, stop.fd(),
+                            [&printer](std::string_view line) { return printer.line(line); });
+  if (Status printed = printer.finish(); !printed) return printed;
+  if (!end) return end.error();
+  if (options.follow && end.value() == StreamEnd::finished)
+    return failure("daemon at " + options.socket + " went away", "see its log for the reason");
+  return success();
+}
+
+std::unique_ptr<Command> detours_command() { return std::make_unique<DetoursCommand>(); }
+
+}  // namespace noised::client

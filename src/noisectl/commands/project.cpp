@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "noisectl/commands/project.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "noisectl/client/measured.h"
+#include "noisectl/client/output.h"
+#include "noisectl/commands/options.h"
+#include "views/projection.h"
+
+namespace noised::client {
+namespace {
+
+constexpr std::uint64_t kMostNodes = 1'000'000'000;
+constexpr std::size_t kMostSizes = 64;
+
+std::optional<std::uint64_t> parse_size_of_job(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size() || value == 0 || value > kMostNodes)
+    return std::nullopt;
+  return value;
+}
+
+/// Goes on from the last two of `sizes`, by their ratio, to below `last`; false where that makes no sense.
+bool continue_to(std::uint64_t last, std::vector<std::uint64_t>& sizes) {
+  if (sizes.size() < 2) return false;
+  const double ratio = static_cast<double>(sizes.back()) / static_cast<double>(sizes[sizes.size() - 2]);
+  if (ratio <= 1) return false;
+  double next = static_cast<double>(sizes.back()) * ratio;
+  while (next < static_cast<double>(last) - 0.5) {
+    if (sizes.size() >= kMostSizes) return false;
+    sizes.push_back(static_cast<std::uint64_t>(std::llround(next)));
+    next *= ratio;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::vector<std::uint64_t>> parse_nodes(std::string_view text) {
+  const Error error = usage_error("--nodes " + std::string(text) + " is no list of at most 64 sizes from 1 to 10^9",
+                                  "give such as 1,10,...,1000000");
+  std::vector<std::uint64_t> sizes;
+  bool left_out = false;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string_view part = text.substr(at, comma - at);
+    at = comma + 1;
+    if (part == "..." && !left_out) {
+      left_out = true;
+      continue;
+    }
+    const auto size = parse_size_of_job(part);
+    if (!size || (left_out && !continue_to(*size, sizes))) return error;
+    left_out = false;
+    sizes.push_back(*size);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  if (left_out || sizes.size() > kMostSizes) return error;
+  return sizes;
+}
+
+void ObservedVisitor::open(std::size_t cpu, std::uint64_t first_ns) {
+  Seen& seen = cpus_[cpu];
+  seen.open = true;
+  seen.first_ns = seen.last_ns = std::max(first_ns, seen.last_ns);
+  begin_stretch(cpu, seen.first_ns);
+}
+
+void ObservedVisitor::close(std::size_t cpu, std::uint64_t last_ns) {
+  Seen& seen = cpus_[cpu];
+  if (!seen.open) return;
+  seen.open = false;
+  seen.last_ns = std::max(seen.last_ns, last_ns);
+  seen.observed_ns += seen.last_ns - seen.first_ns;
+  end_stretch(cpu, seen.last_ns);
+}
+
+void ObservedVisitor::begins(std::size_t cpu, std::uint64_t first_ns) {
+  Seen& seen = cpus_[cpu];
+  if (seen.begun) {  // a new part: what it is the first to tell, opens it
+    close(cpu, seen.last_ns);
+    seen.parts = true;
+    return;
+  }
+  seen.begun = true;
+  open(cpu, playback_.recorded_from(cpu, first_ns));
+}
+
+void ObservedVisitor::detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view /*details*/) {
+  if (!cpus_[cpu].open) open(cpu, ledger.detour.start_ns);
+  add(cpu, ledger);
+  cpus_[cpu].last_ns = std::max(cpus_[cpu].last_ns, ledger.detour.end_ns);
+}
+
+void ObservedVisitor::gap(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns) {
+  close(cpu, start_ns);
+  open(cpu, end_ns);
+}
+
+void ObservedVisitor::sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t /*iterations*/) {
+  Seen& seen = cpus_[cpu];
+  if (seen.open) seen.last_ns = std::max(seen.last_ns, end_ns);
+}
+
+// As long as the counts say that it was observed, but not beyond the last time that they were taken.
+std::uint64_t ObservedVisitor::end_of(std::size_t cpu) const {
+  const Seen& seen = cpus_[cpu];
+  const recording::Counts& counts = playback_.counts();
+  const std::uint64_t known_ns = seen.observed_ns + (seen.last_ns - seen.first_ns);
+  const std::uint64_t observed_ns = counts.cpus[cpu].observed_ns;
+  if (seen.parts || observed_ns <= known_ns || counts.clock.monotonic_ns <= seen.last_ns) return seen.last_ns;
+  return seen.last_ns + std::min(observed_ns - known_ns, counts.clock.monotonic_ns - seen.last_ns);
+}
+
+void ObservedVisitor::finish() {
+  for (std::size_t cpu = 0; cpu < cpus_.size(); ++cpu) {
+    if (cpus_[cpu].open) close(cpu, end_of(cpu));
+  }
+}
+
+void ObservedTotals::end_stretch(std::size_t cpu, std::uint64_t last_ns) {
+  Total& total = cpus_[cpu];
+  total.observed_ns += last_ns - total.first_ns;
+  total.longest_ns = std::max(total.longest_ns, last_ns - total.first_ns);
+}
+
+PhasesVisitor::PhasesVisitor(const recording::Playback& playback, const ObservedTotals& totals, std::uint64_t grain_ns,
+                             std::span<const analysis::RemovableSource> sources)
+    : ObservedVisitor(playback) {
+  for (std::size_t cpu = 0; cpu < cpus(); ++cpu)
+    cpus_.push_back(std::make_unique<analysis::CpuPhases>(grain_ns, totals.observed_ns(cpu), sources));
+}
+
+views::ProjectionView projection_of(analysis::ProjectionInput input, const ObservedTotals& totals,
+                                    const PhasesVisitor& phases, const recording::Playback& playback) {
+  views::ProjectionView view;
+  for (std::size_t cpu = 0; cpu < playback.description().base.cpus.size(); ++cpu) {
+    input.cpus.push_back({playback.cpu_number(cpu), totals.observed_ns(cpu), &phases.phases(cpu)});
+    view.longest_stretch_ns = std::max(view.longest_stretch_ns, totals.longest_ns(cpu));
+  }
+  view.projection = analysis::project(input);
+  view.all_sources = totals.sources().timed(playback.sources());
+  view.untimed = totals.sources().untimed(playback.sources());
+  return view;
+}
+
+namespace {
+
+// Each source costs 60 ns a detour and CPU, in 24 blocks of time some 10 KB each: 250 MB at most, and 7 s for five
+// million detours.
+constexpr std::size_t kMostSources = 20;
+constexpr std::size_t kLeastSources = 4;
+constexpr std::size_t kMostOfAllCpus = 1024;
+
+std::size_t most_sources(std::size_t cpus) {
+  return std::clamp(kMostOfAllCpus / std::max<std::size_t>(cpus, 1), kLeastSources, kMostSources);
+}
+
+Status run_project(const ProjectOptions& options) {
+  const auto measured = Measured::get(options);
+  if (!measured) return measured.error();
+  auto first = measured.value().play();
+  if (!first) return first.error();
+  const recording::Playback& counted = first.value().playback();
+  ObservedTotals totals(counted);
+  play_all(first.value(), &totals);
+  totals.finish();
+  const std::size_t cpus = counted.description().base.cpus.size();
+
+  analysis::ProjectionInput input{options.projected_grain_ns, options.nodes, {}, {}};
+  input.sources = totals.sources().choose(most_sources(cpus), counted.sources());
+  auto second = measured.value().play();
+  if (!second) return second.error();
+  recording::Player& player = second.value();
+  PhasesVisitor phases(player.playback(), totals, options.projected_grain_ns, input.sources);
+  play_all(player, &phases);
+  phases.finish();
+
+  views::ProjectionView view = projection_of(std::move(input), totals, phases, player.playback());
+  view.report = player.report();
+  Output output(stdout);
+  output.write(options.json ? views::to_json(view) + "\n" : views::to_text(view));
+  if (Status done = output.finish(); !done) return done;
+  return Measured::whole(player);
+}
+
+class ProjectCommand final : public MeasuredCommand<ProjectOptions> {
+ public:
+  ProjectCommand() : MeasuredCommand("project", "what this noise costs a job on many nodes") {}
+
+  void describe(CLI::App& sub) override {
+    MeasuredCommand::describe(sub);
+    sub.add_option("--grain", grain_, "time that the job computes between two barriers")->required()->type_name("TIME");
+    sub.add_option("--nodes", nodes_, "sizes of the job, such as 1,10,...,1000000")
+        ->capture_default_str()
+        ->type_name("LIST");
+    add_json(sub, options.json);
+  }
+  Status read() override {
+    if (Status read = read_grain(grain_, options.projected_grain_ns); !read) return read;
+    auto nodes = parse_nodes(nodes_);
+    if (!nodes) return nodes.error();
+    options.nodes = std::move(nodes).value();
+    return MeasuredCommand::read();
+  }
+  Status run() override { return run_project(options); }
+
+ private:
+  std::string grain_;
+  std::string nodes_ = kUsualNodes;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> project_command() { return std::make_unique<ProjectCommand>(); }
+
+}  // namespace noised::client

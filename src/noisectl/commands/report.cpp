@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "noisectl/commands/report.h"
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "noisectl/client/answer.h"
+#include "noisectl/client/measured.h"
+#include "noisectl/client/output.h"
+#include "noisectl/commands/options.h"
+#include "noisectl/commands/page_file.h"
+#include "noisectl/commands/page_maker.h"
+#include "noisectl/commands/project.h"
+#include "noisectl/commands/tasks_page_maker.h"
+#include "noisectl/replay/replay.h"
+#include "views/lost.h"
+#include "views/views.h"
+
+namespace noised::client {
+namespace {
+
+// On a page, a projection is one section of many. noisectl project has no usual grain.
+constexpr const char* kUsualGrain = "1ms";
+
+std::string shown(const ReportOptions& options, const Report& report) {
+  if (options.json) return views::to_json(report) + "\n";
+  if (options.csv) return views::to_csv(report, options.by.value_or(ReportBy::sources));
+  return views::to_text(report, options.by.value_or(ReportBy::ledger));
+}
+
+// With --csv, what was lost goes to standard error.
+Status print_report(const ReportOptions& options, const Report& report) {
+  Output output(stdout);
+  output.write(shown(options, report));
+  if (options.csv && views::anything_lost(report.lost))
+    std::fputs(("noisectl: lost: " + views::lost_text(report.lost) + "\n").c_str(), stderr);
+  if (Status written = output.finish(); !written) return written;
+  return views::check_not_blind(report.lost);
+}
+
+Result<MadePage> make_page(const Measured& measured, const ReportOptions& options) {
+  const auto player = measured.play();
+  if (!player) return player.error();
+  if (player.value().playback().watches_tasks()) return make_tasks_page(measured);
+  const auto parts = collect_page(measured, {options.projected_grain_ns, options.nodes, options.replay.empty()});
+  if (!parts) return parts.error();
+  return MadePage{page::render(parts.value()->input()), parts.value()->whole};
+}
+
+Status create_page(const ReportOptions& options) {
+  // Made again when there is something to put into it: until then, who is interrupted leaves nothing behind.
+  auto file = std::make_unique<Result<PageFile>>(PageFile::create(options.html));
+  if (!*file) return file->error();
+  if (file->value().replaces()) file.reset();
+  MeasureOptions measure = options;
+  measure.needs_loop = false;  // of watched tasks there is a page, too
+  const auto measured = Measured::get(measure);
+  if (!measured) return measured.error();
+  const auto page = make_page(measured.value(), options);
+  if (!page) return page.error();
+  if (file == nullptr) file = std::make_unique<Result<PageFile>>(PageFile::create(options.html));
+  if (!*file) return file->error();
+  const Status replaced = file->value().fill(page.value().text);
+  return replaced ? page.value().whole : replaced;
+}
+
+class ReportCommand final : public CommandOf<ReportOptions> {
+ public:
+  ReportCommand() : CommandOf("report", "everything since the daemon started") {}
+
+  void describe(CLI::App& sub) override {
+    static const std::map<std::string, ReportBy> kBy{{"ledger", ReportBy::ledger},
+                                                     {"sources", ReportBy::sources},
+                                                     {"combinations", ReportBy::combinations},
+                                                     {"events", ReportBy::events}};
+    add_json(sub, options.json);
+    sub.add_flag("--csv", options.csv, "print comma-separated values, of the sources unless --by says other")
+        ->excludes("--json");
+    sub.add_option("--html", options.html, "create a page with tables and charts")
+        ->check(not_empty())
+        ->excludes("--json")
+        ->excludes("--csv")
+        ->type_name("FILE");
+    sub.add_option("--by", options.by,
+                   "one table: sources, combinations, events; ledger: everything, with --csv by CPU")
+        ->excludes("--json")
+        ->excludes("--html")
+        ->transform(CLI::CheckedTransformer(kBy).description(""))
+        ->type_name("WHAT");
+    add_duration(sub, duration_, "--html of a daemon: measure so long (10s)")->needs("--html");
+    sub.add_option("--grain", grain_, "--html: time that a job computes between two barriers (1ms)")
+        ->needs("--html")
+        ->check(not_empty())
+        ->type_name("TIME");
+  }
+  Status read() override {
+    if (options.html.empty()) return success();  // the others need it
+    if (Status read = read_grain(grain_.empty() ? kUsualGrain : grain_, options.projected_grain_ns); !read) return read;
+    auto nodes = parse_nodes(kUsualNodes);
+    if (!nodes) return nodes.error();
+    options.nodes = std::move(nodes).value();
+    return read_duration(duration_, options.duration_ns);
+  }
+  [[nodiscard]] Status check_replay() const override { return check_no_duration(options.duration_ns); }
+  Status run() override { return run_report(options); }
+
+ private:
+  std::string duration_;
+  std::string grain_;
+};
+
+}  // namespace
+
+Status run_report(const ReportOptions& options) {
+  if (!options.html.empty()) return create_page(options);
+  if (!options.replay.empty()) {
+    return run_replay(options.replay, [&](recording::Player& player) {
+      play_all(player);
+      return print_report(options, player.report());
+    });
+  }
+  return show_answer(
+      options.socket, "/v1/report", options.json, views::parse_report,
+      [&](const Report& report) { return print_report(options, report); },
+      [](const Report& report) { return views::check_not_blind(report.lost); });
+}
+
+std::unique_ptr<Command> report_command() { return std::make_unique<ReportCommand>(); }
+
+}  // namespace noised::client

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "noisectl/commands/series.h"
+
+#include <cstdio>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "noisectl/client/output.h"
+#include "views/lost.h"
+
+namespace noised::client {
+namespace {
+
+// The place of the CPU that was asked for; of the only one if none was.
+Result<std::size_t> place_of_cpu(const SeriesOptions& options, const recording::Playback& playback) {
+  const std::vector<recording::CpuCounts>& cpus = playback.description().base.cpus;
+  if (!options.cpu && cpus.size() == 1) return std::size_t{0};
+  for (std::size_t place = 0; options.cpu && place < cpus.size(); ++place) {
+    if (cpus[place].cpu == *options.cpu) return place;
+  }
+  return usage_error(options.cpu ? fmt::format("--cpu {}: this CPU was not measured", *options.cpu)
+                                 : fmt::format("{} CPUs were measured, a series is of one", cpus.size()),
+                     "choose one with --cpu, such as --cpu " + (cpus.empty() ? "1" : std::to_string(cpus[0].cpu)));
+}
+
+/// The detours of one CPU.
+class CpuDetours : public recording::PlayerVisitor {
+ public:
+  CpuDetours(std::size_t place, std::function<void(const account::DetourLedger&)> use)
+      : place_(place), use_(std::move(use)) {}
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view /*details*/) override {
+    if (cpu == place_) use_(ledger);
+  }
+
+ private:
+  std::size_t place_;
+  std::function<void(const account::DetourLedger&)> use_;
+};
+
+}  // namespace
+
+Status run_series(const SeriesOptions& options,
+                  const std::function<Status(const Measured&, recording::Player&, std::size_t place)>& print) {
+  auto measured = Measured::get(options);
+  if (!measured) return measured.error();
+  auto player = measured.value().play();
+  if (!player) return player.error();
+  const auto place = place_of_cpu(options, player.value().playback());
+  if (!place) return place.error();
+  return print(measured.value(), player.value(), place.value());
+}
+
+void play_detours(recording::Player& player, std::size_t place, std::function<void(const account::DetourLedger&)> use) {
+  CpuDetours detours(place, std::move(use));
+  play_all(player, &detours);
+}
+
+Status whole_series(const recording::Player& player, bool any) {
+  if (Status whole = Measured::whole(player); !whole) return whole;
+  if (any) return success();
+  return failure("not one whole quantum was recorded of this CPU", "record for longer, or choose shorter ones");
+}
+
+Status print_quanta(recording::Player& player, std::size_t place, bool whole,
+                    const std::function<std::string(const analysis::Quantum&)>& line) {
+  Output output(stdout);
+  Quanta quanta(place, whole, [&](const analysis::Quantum& quantum) { return output.write(line(quantum)); });
+  quanta.play(player);
+  if (Status written = output.finish(); !written) return written;
+  const ReportLost lost = player.report().lost;
+  if (views::anything_lost(lost)) fmt::print(stderr, "noisectl: lost: {}\n", views::lost_text(lost));
+  return whole_series(player, quanta.any());
+}
+
+}  // namespace noised::client
