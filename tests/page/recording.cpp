@@ -12,13 +12,15 @@
 #include <string_view>
 #include <vector>
 
-#include "pipeline/watched_cpu.h"
+#include "account/loop_cpu.h"
 #include "recording/block.h"
 #include "recording/description.h"
 #include "recording/recording_file.h"
 #include "recording/records.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::recording;
 
 namespace {
 
@@ -57,8 +59,7 @@ class Writer {
     status.unsupported = {std::string("nothing of ") + kHostile};
     status.clock = {"tsc", 25, {}, {}};
     for (std::size_t i = 0; i < cpus; ++i) {
-      watched_.push_back(
-          std::make_unique<WatchedCpu>(WatchOptions{.cpu = cpu_number(i), .threshold_ns = 200}, sources_));
+      watched_.push_back(std::make_unique<LoopCpu>(WatchOptions{.cpu = cpu_number(i), .threshold_ns = 200}, sources_));
       CpuCounts& counts = description_.base.cpus.emplace_back();
       counts.cpu = cpu_number(i);
       counts.threshold_ns = 200;
@@ -144,11 +145,8 @@ class Writer {
     }
     const Detour detour{start_ns, at_ns + between(200, 1'500), between(0, 999) == 0};
     last_ns_[cpu] = detour.end_ns;
-    const Ledger& ledger = watched_[cpu]->add(detour, 0);
-    records_.detour(cpu,
-                    {detour.start_ns, detour.end_ns, 0, ledger.overhead_ns, ledger.hypervisor_ns,
-                     ledger.outside_ns - ledger.hypervisor_ns, ledger.unexplained_ns, ledger.detour.in_doubt},
-                    {});
+    const DetourLedger& ledger = watched_[cpu]->add(detour, 0);
+    records_.detour(cpu, {detour.start_ns, detour.end_ns, 0, ledger, ledger.detour.in_doubt}, {});
   }
   void rest(std::size_t cpu) {
     have_room();
@@ -174,7 +172,7 @@ class Writer {
   Description description_;
   SourceTable sources_;
   std::vector<SourceId> ids_;
-  std::vector<std::unique_ptr<WatchedCpu>> watched_;
+  std::vector<std::unique_ptr<LoopCpu>> watched_;
   std::vector<std::uint64_t> last_ns_;
   std::vector<std::uint64_t> blind_ns_;
   std::vector<std::uint64_t> left_ns_;  // until the phase's work is done; empty: no phases
