@@ -10,14 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
 #include "base/cpus.h"
-#include "base/parse.h"
 #include "command.h"
 #include "left_behind.h"
 #include "loads.h"
 #include "measurement.h"
 #include "report_checks.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -78,7 +77,7 @@ void need_mount_namespaces() {
 
 }  // namespace
 
-TEST_CASE("CPU lists that name no CPU to probe are refused") {
+TEST_CASE("CPU lists that name no CPU to probe are refused", "[core]") {
   const std::string missing = std::to_string(possible_cpus().value().back() + 1);
   check_refused({"--cpus", missing}, {kUsage, "CPU " + missing, "choose"});
   check_refused({"--cpus", "99999999999"}, {kUsage, "99999999999", "1-3,5"});
@@ -107,7 +106,7 @@ TEST_CASE("an offline CPU is refused") {
   CHECK(names_in(run_directory.path()).empty());
 }
 
-TEST_CASE("flags with bad values are refused") {
+TEST_CASE("flags with bad values are refused", "[core]") {
   const Arguments cpus{"--cpus", last_cpu()};
   const auto with = [&](const Arguments& more) {
     Arguments flags = cpus;
@@ -163,7 +162,7 @@ TEST_CASE("a socket that cannot be made is refused") {
   CHECK(names_in(directory.path("directory")).empty());
 }
 
-TEST_CASE("without privileges the line says which are missing") {
+TEST_CASE("without privileges the line says which are missing", "[core]") {
   const unsigned cpu = probed_cpu();
   const TemporaryDirectory directory;
   REQUIRE(chmod(directory.path().c_str(), 0777) == 0);

@@ -8,7 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
 
-#include "base/cpu_set.h"
+#include "base/cpus.h"
 #include "command.h"
 #include "measurement.h"
 #include "views/views.h"
@@ -36,7 +36,7 @@ std::uint64_t longest(const Report& report, const std::string& kind, const std::
 
 }  // namespace
 
-TEST_CASE("blind: a daemon that is stopped for two seconds says so, and blames nobody") {
+TEST_CASE("blind: a daemon that is stopped for two seconds says so, and blames nobody", "[core]") {
   const unsigned cpu = probed_cpu();
   const QuietCpu quiet(cpu);
   Background daemon({NOISED_BINARY, "--cpus", std::to_string(cpu), "--duration", "5s", "--report", "json", "--socket",

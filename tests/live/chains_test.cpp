@@ -17,17 +17,17 @@
 #include <map>
 #include <thread>
 
-#include "base/cpu_set.h"
 #include "base/cpus.h"
-#include "base/descriptor.h"
+#include "base/files.h"
 #include "command.h"
 #include "kernel_counters.h"
 #include "loads.h"
 #include "measurement.h"
-#include "trace/services.h"
-#include "views/chain_text.h"
+#include "system/services.h"
+#include "views/detour.h"
 
 using namespace noised;
+using namespace noised::system;
 using namespace noised::live;
 
 namespace {
@@ -104,13 +104,17 @@ class ServiceProcess {
     std::filesystem::create_directory(directory_, error);
     if (error) SKIP("cgroup2 cannot be written: " + error.message());
     pid_ = fork();
-    if (pid_ != 0) return;
-    become(name, cpu);
+    if (pid_ != 0) {
+      read_one(done_);
+      return;
+    }
+    // It joins, and only then has its name and is awaited: what it does under this name, it does in this cgroup.
     std::ofstream(directory_ + "/cgroup.procs") << getpid() << std::flush;
-    while (read_one(event_)) {
+    become(name, cpu);
+    do {
       const std::uint64_t one = 1;
       if (write(done_.get(), &one, sizeof(one)) != sizeof(one)) break;
-    }
+    } while (read_one(event_));
     _exit(0);
   }
   ~ServiceProcess() {
@@ -138,7 +142,7 @@ class ServiceProcess {
 
 }  // namespace
 
-TEST_CASE("chains: a task names its waker and its service") {
+TEST_CASE("chains: a task names its waker and its service", "[core]") {
   const unsigned cpu = probed_cpu();
   ServiceProcess service("chain-service", cpu);
   Measurement measurement(cpu);
@@ -233,7 +237,7 @@ TEST_CASE("chains: a task that wakes up by its own CPU's timer was woken here, a
   CHECK(entries_of(measurement, "hrtimer", "hrtimer_wakeup").size() + 4 >= here);
 }
 
-TEST_CASE("chains: an IPI storm names its sender and its function") {
+TEST_CASE("chains: an IPI storm names its sender and its function", "[core]") {
   const unsigned cpu = probed_cpu();
   Measurement measurement(cpu);
   if (!measurement.tracer().attached("ipi_send_cpumask") || !measurement.tracer().attached("csd_queue_cpu")) {
@@ -264,7 +268,7 @@ TEST_CASE("chains: an IPI storm names its sender and its function") {
   CHECK(count_with(functions, "sender", "chain-sender") >= sent);
 }
 
-TEST_CASE("chains: a kworker names its function") {
+TEST_CASE("chains: a kworker names its function", "[core]") {
   const unsigned cpu = probed_cpu();
   constexpr const char* kRefresh = "/proc/sys/vm/stat_refresh";
   if (access(kRefresh, R_OK) != 0) SKIP("this kernel has no vm.stat_refresh, which queues work on every CPU");
@@ -300,7 +304,7 @@ TEST_CASE("chains: a kworker names its function") {
   CHECK(woken >= named * 9 / 10);
 }
 
-TEST_CASE("chains: a timer names its callback") {
+TEST_CASE("chains: a timer names its callback", "[core]") {
   const unsigned cpu = probed_cpu();
   Measurement measurement(cpu);
   measurement.begin();

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
-#include "base/parse.h"
+#include "base/cpus.h"
 #include "command.h"
 #include "left_behind.h"
 #include "loads.h"
 #include "measurement.h"
 #include "report_checks.h"
 #include "switch_cost.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -214,7 +214,7 @@ void check_grown(const Json& earlier, const Json& later) {
 
 }  // namespace
 
-TEST_CASE("status, report and histogram answer in text and in JSON") {
+TEST_CASE("status, report and histogram answer in text and in JSON", "[core]") {
   const TemporaryDirectory directory;
   Daemon daemon(directory);
   std::this_thread::sleep_for(milliseconds(300));
@@ -240,7 +240,7 @@ TEST_CASE("status, report and histogram answer in text and in JSON") {
   CHECK(programs_left_behind().empty());
 }
 
-TEST_CASE("every live report adds up, and no counter ever falls") {
+TEST_CASE("every live report adds up, and no counter ever falls", "[core]") {
   const TemporaryDirectory directory;
   Daemon daemon(directory);
   std::this_thread::sleep_for(milliseconds(200));
@@ -281,7 +281,7 @@ TEST_CASE("detours lists what is kept, in order, each adding up") {
   daemon.stop();
 }
 
-TEST_CASE("detours --follow shows them as they happen") {
+TEST_CASE("detours --follow shows them as they happen", "[core]") {
   need_to_keep_up();
   const TemporaryDirectory directory;
   Daemon daemon(directory);

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
 namespace noised::live {
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <thread>
 
-#include "../unit/base_temporary_directory.h"
 #include "base/cpus.h"
 #include "command.h"
 #include "left_behind.h"
@@ -16,6 +15,7 @@
 #include "measurement.h"
 #include "quiet_cpu.h"
 #include "report_checks.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -142,7 +142,7 @@ void check_ends_on(int signal, const Arguments& report_flags) {
 
 }  // namespace
 
-TEST_CASE("a report is what the contract says and misses nothing, three times in a row, idle") {
+TEST_CASE("a report is what the contract says and misses nothing, three times in a row, idle", "[core]") {
   check_three_runs(probed_cpu(), false);
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("a report is what the contract says and misses nothing, three times in
   check_three_runs(probed_cpu(), true);
 }
 
-TEST_CASE("a text report prints a report for people") {
+TEST_CASE("a text report prints a report for people", "[core]") {
   const unsigned cpu = probed_cpu();
   const TemporaryDirectory directory;
   const std::jthread timers = keep_sleeping_on(cpu);
@@ -170,7 +170,7 @@ TEST_CASE("SIGINT ends a run cleanly, with the report so far") { check_ends_on(S
 
 TEST_CASE("SIGTERM ends a run cleanly, with the report so far") { check_ends_on(SIGTERM, {"--report", "json"}); }
 
-TEST_CASE("SIGTERM ends a run without a report cleanly") { check_ends_on(SIGTERM, {}); }
+TEST_CASE("SIGTERM ends a run without a report cleanly", "[core]") { check_ends_on(SIGTERM, {}); }
 
 TEST_CASE("SIGTERM while it starts leaves nothing behind either") {
   const unsigned cpu = probed_cpu();

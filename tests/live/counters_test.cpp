@@ -40,11 +40,13 @@ struct Outcome {
   Report report;
   Window window;
   std::uint64_t orphans = 0;
+  std::vector<ProgramView> programs;
 };
 
-Outcome measure(unsigned cpu, std::uint64_t milliseconds, const std::function<void()>& load) {
+Outcome measure(unsigned cpu, std::uint64_t milliseconds, const std::function<void()>& load,
+                const MeasurementOptions& options = {}) {
   Outcome outcome;
-  Measurement measurement(cpu);
+  Measurement measurement(cpu, options);
   outcome.window.before_begin = read_kernel_counters(cpu);
   measurement.begin();
   outcome.window.after_begin = read_kernel_counters(cpu);
@@ -54,6 +56,7 @@ Outcome measure(unsigned cpu, std::uint64_t milliseconds, const std::function<vo
   outcome.window.after_end = read_kernel_counters(cpu);
   outcome.report = measurement.report();
   outcome.orphans = measurement.orphans();
+  outcome.programs = measurement.tracer().programs();
   return outcome;
 }
 
@@ -69,9 +72,9 @@ void check_all(const Outcome& outcome) {
   for (const auto& [name, unused] : outcome.window.after_end.softirqs) {
     check(outcome.window, &KernelCounters::softirqs, name, seen(report, "softirq", name).count, outcome.orphans);
   }
-  for (const ReportSource& source : report.sources) {
-    if (source.kind != "irq" || source.name.find(':') != std::string::npos) continue;
-    check(outcome.window, &KernelCounters::interrupts, source.name, source.count, outcome.orphans);
+  // Also those that noised saw none of.
+  for (const auto& [name, unused] : outcome.window.after_end.devices) {
+    check(outcome.window, &KernelCounters::devices, name, seen(report, "irq", name).count, outcome.orphans);
   }
   CHECK(report.lost.events == 0);
   CHECK(report.lost.detours == 0);
@@ -87,7 +90,7 @@ constexpr std::uint64_t kMilliseconds = 3000;
 
 }  // namespace
 
-TEST_CASE("counters: idle") {
+TEST_CASE("counters: idle", "[core]") {
   const unsigned cpu = probed_cpu();
   const Outcome outcome = measure(cpu, kMilliseconds, {});
   check_all(outcome);
@@ -135,7 +138,7 @@ TEST_CASE("counters: wakeups from another CPU") {
   check_all(outcome);
 }
 
-TEST_CASE("counters: everything at once, by raw tracepoints") {
+TEST_CASE("counters: everything at once, by raw tracepoints", "[core]") {
   const unsigned cpu = probed_cpu();
   const auto load = [cpu] {
     const std::uint64_t time = kMilliseconds - 200;
@@ -146,5 +149,13 @@ TEST_CASE("counters: everything at once, by raw tracepoints") {
     threads.emplace_back([=] { sleep_on(cpu, time); });
     threads.emplace_back([=] { wake_on(cpu, time); });
   };
-  check_all(measure(cpu, kMilliseconds, load));
+  MeasurementOptions raw;
+  raw.btf = "/sys/kernel/btf/vmlinux";
+  const Outcome outcome = measure(cpu, kMilliseconds, load, raw);
+  check_all(outcome);
+  const auto attached = [&](const char* how) {
+    return std::ranges::count_if(outcome.programs, [&](const ProgramView& each) { return each.attached == how; });
+  };
+  CHECK(attached("raw_tp") > 20);
+  CHECK(attached("tp_btf") + attached("fentry") + attached("fexit") == 0);
 }

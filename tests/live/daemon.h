@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "../unit/base_temporary_directory.h"
 #include "command.h"
-#include "noisectl/selftest_session.h"
+#include "noisectl/commands/selftest_session.h"
 #include "quiet_cpu.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised::live {
 

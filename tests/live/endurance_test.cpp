@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "base/monotonic.h"
+#include "base/clocks.h"
 #include "daemon.h"
 #include "report_checks.h"
 

@@ -12,16 +12,17 @@
 #include <random>
 #include <thread>
 
-#include "../unit/base_temporary_directory.h"
-#include "../unit/service_http_client.h"
 #include "base/cpus.h"
-#include "base/read_file.h"
+#include "base/files.h"
 #include "command.h"
 #include "measurement.h"
+#include "noised/low_noise.h"
 #include "quiet_cpu.h"
-#include "service/low_noise.h"
+#include "unit/base/temporary_directory.h"
+#include "unit/noised/http_client.h"
 
 using namespace noised;
+using namespace noised::daemon;
 using namespace noised::live;
 using noised::test::RawClient;
 using noised::test::TemporaryDirectory;

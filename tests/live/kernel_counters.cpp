@@ -27,7 +27,10 @@ std::size_t column_of(unsigned cpu, const std::string& header) {
   return 0;
 }
 
-std::map<std::string, std::uint64_t> read_table(const std::string& path, unsigned cpu) {
+// Rows that are numbered, devices' interrupts, go by their name; others by their label.
+enum class Rows { numbered, labelled };
+
+std::map<std::string, std::uint64_t> read_table(const std::string& path, unsigned cpu, Rows rows) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -37,7 +40,9 @@ std::map<std::string, std::uint64_t> read_table(const std::string& path, unsigne
     const std::vector<std::string> words = words_of(line);
     if (column == 0 || words.size() <= column) continue;
     std::string label = words[0].substr(0, words[0].size() - 1);
-    if (std::isdigit(static_cast<unsigned char>(label[0])) != 0) label = words.back();
+    const bool numbered = std::isdigit(static_cast<unsigned char>(label[0])) != 0;
+    if (numbered != (rows == Rows::numbered)) continue;
+    if (numbered) label = words.back();
     counts[label] += std::stoull(words[column]);
   }
   return counts;
@@ -46,7 +51,8 @@ std::map<std::string, std::uint64_t> read_table(const std::string& path, unsigne
 }  // namespace
 
 KernelCounters read_kernel_counters(unsigned cpu) {
-  return {read_table("/proc/interrupts", cpu), read_table("/proc/softirqs", cpu)};
+  return {read_table("/proc/interrupts", cpu, Rows::labelled), read_table("/proc/interrupts", cpu, Rows::numbered),
+          read_table("/proc/softirqs", cpu, Rows::labelled)};
 }
 
 }  // namespace noised::live

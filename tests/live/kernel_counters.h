@@ -8,10 +8,10 @@
 
 namespace noised::live {
 
-/// One CPU's column of /proc/interrupts and /proc/softirqs. Device irqs are keyed by the last word of their line (the
-/// action), the others by their label ("LOC").
+/// One CPU's column of /proc/interrupts and /proc/softirqs.
 struct KernelCounters {
-  std::map<std::string, std::uint64_t> interrupts;
+  std::map<std::string, std::uint64_t> interrupts;  ///< by label: "LOC"
+  std::map<std::string, std::uint64_t> devices;     ///< by the last word of their row, the action: "virtio1-req.0"
   std::map<std::string, std::uint64_t> softirqs;
 };
 

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <map>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 #include "command.h"
 
 namespace noised::live {

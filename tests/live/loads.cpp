@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
 namespace noised::live {
 namespace {

@@ -14,11 +14,18 @@
 #include <cstring>
 #include <thread>
 
+#include "account/report_builder.h"
 #include "base/cpus.h"
-#include "pipeline/report_builder.h"
-#include "service/low_noise.h"
+#include "noised/low_noise.h"
 
 namespace noised::live {
+using namespace noised::account;
+using namespace noised::daemon;
+using namespace noised::kernel;
+using namespace noised::pipeline;
+using namespace noised::probe;
+using namespace noised::system;
+
 namespace {
 
 constexpr std::chrono::milliseconds kDrainInterval{25};
@@ -86,10 +93,11 @@ Measurement::Measurement(const std::vector<unsigned>& cpus, const MeasurementOpt
   tracer_options.possible_cpus = possible_cpus().value().back() + 1U;
   tracer_options.buffer_bytes = options.buffer_bytes;
   tracer_options.btf = options.btf;
+  tracer_options.spoil = options.spoil;
   auto tracer = Tracer::load(tracer_options);
   if (!tracer) FAIL(tracer.error().line());
   tracer_ = std::move(tracer).value();
-  names_.emplace(sources_, Kallsyms::read());
+  names_.emplace(sources_, Kallsyms::open());
   std::vector<MeasuringLoop*> loops;
   for (const unsigned cpu : cpus_) {
     ProbeOptions probe_options;

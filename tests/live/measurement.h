@@ -2,8 +2,8 @@
 // A measurement in the test's own process, so that a test can read the kernel's counters at its very edges.
 #pragma once
 
-#include <noised/report.h>
-#include <noised/views.h>
+#include "model/report.h"
+#include "model/views.h"
 
 #include <cstdint>
 #include <deque>
@@ -13,12 +13,17 @@
 #include <string>
 #include <vector>
 
+#include "kernel/tracer.h"
 #include "pipeline/pipeline.h"
 #include "probe/probe.h"
 #include "quiet_cpu.h"
-#include "trace/tracer.h"
 
 namespace noised::live {
+
+using namespace noised::kernel;
+using namespace noised::pipeline;
+using namespace noised::probe;
+using namespace noised::system;
 
 /// All CPUs that can be measured here: all online but the lowest, which is for everything else. Skips the test when
 /// there is none, or when this process may not load BPF programs.
@@ -37,6 +42,7 @@ struct MeasurementOptions {
   bool fifo = false;
   std::optional<std::uint64_t> threshold_ns;  ///< 200, or 5000 where the machine is emulated: there the loop itself is
                                               ///< seldom below a microsecond, and every iteration would be a detour
+  std::vector<std::string> spoil;             ///< as TracerOptions::spoil
   std::uint64_t buffer_bytes = std::uint64_t{2} << 20U;  ///< of the CPU's ring; a power of two
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <thread>
 
-#include "base/cpu_set.h"
+#include "base/cpus.h"
 #include "command.h"
 #include "kernel_counters.h"
 #include "measurement.h"
@@ -102,10 +102,15 @@ TEST_CASE("noise: packets are as many softirqs as the kernel counts") {
 }
 
 TEST_CASE("noise: memory unmapped is as many TLB shootdowns as the kernel counts") {
-  // Emulated, an idle host lets 15 to 31 of the 31 calls of half a second strike a thread that runs, a busy one 2 to 5.
-  const Noise noise = make_noise({"munmap"}, is_emulated() ? "4s" : "500ms");
-  CHECK(noise.truth.injected() > 5);  // a busy host lets few of them strike a thread that runs
-  CHECK(noise.interrupts("TLB") >= noise.truth.injected());
+  // A call strikes only while the other thread has the CPU: emulated, 131 to 230 of those of 4 s do on an idle host,
+  // and on a busy one none may. So it goes on until there are enough for the comparison to mean something.
+  std::uint64_t injected = 0;
+  for (int round = 0; round < 10 && injected <= 5; ++round) {
+    const Noise noise = make_noise({"munmap"}, is_emulated() ? "4s" : "500ms");
+    CHECK(noise.interrupts("TLB") >= noise.truth.injected());
+    injected += noise.truth.injected();
+  }
+  CHECK(injected > 5);
 }
 
 TEST_CASE("noise: what is asked for wrongly is a usage error") {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/monotonic.h"
+#include "base/clocks.h"
 #include "ftrace.h"
 #include "loads.h"
 #include "measurement.h"
@@ -184,7 +184,7 @@ TEST_CASE("overload: the smallest ring, seldom drained") {
   }
 }
 
-TEST_CASE("overload: the default ring, drained as the daemon does, loses nothing") {
+TEST_CASE("overload: the default ring, drained as the daemon does, loses nothing", "[core]") {
   constexpr std::uint64_t kBytes = std::uint64_t{2} << 20U;
   constexpr std::uint64_t kRecord = 56;  // of a ring, with its header and a name
   const Outcome outcome = overload(kBytes, 2000, 0);

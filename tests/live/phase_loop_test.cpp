@@ -10,14 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
 #include "command.h"
 #include "daemon.h"
 #include "measurement.h"
 #include "quiet_cpu.h"
 #include "recording/player.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::probe;
+using namespace noised::recording;
 using namespace noised::live;
 using noised::test::TemporaryDirectory;
 
@@ -31,7 +34,7 @@ struct Phases : PlayerVisitor {
   std::uint64_t series = 0;
   std::uint64_t gaps = 0;
 
-  void detour(std::size_t /*cpu*/, const Ledger& ledger, std::string_view /*details*/) override {
+  void detour(std::size_t /*cpu*/, const DetourLedger& ledger, std::string_view /*details*/) override {
     detour_ns_ += ledger.detour.end_ns - ledger.detour.start_ns;
   }
   void gap(std::size_t /*cpu*/, std::uint64_t /*start_ns*/, std::uint64_t /*end_ns*/) override {

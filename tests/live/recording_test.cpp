@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
 #include "command.h"
 #include "daemon.h"
 #include "measurement.h"
 #include "quiet_cpu.h"
 #include "report_checks.h"
+#include "unit/base/temporary_directory.h"
 #include "views/views.h"
 
 using namespace noised;
@@ -34,7 +34,7 @@ std::vector<DetourView> detours_of(const std::string& lines) {
 
 }  // namespace
 
-TEST_CASE("recording: a whole run, played by anybody, gives the report that it gave itself") {
+TEST_CASE("recording: a whole run, played by anybody, gives the report that it gave itself", "[core]") {
   const TemporaryDirectory directory;
   const unsigned cpu = probed_cpu();
   const QuietCpu quiet(cpu);

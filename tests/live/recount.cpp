@@ -7,8 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/monotonic.h"
-#include "base/tsc.h"
+#include "base/clocks.h"
 
 namespace noised::live {
 namespace {

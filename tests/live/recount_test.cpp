@@ -241,7 +241,7 @@ void check_all(const std::function<void()>& load) {
 
 }  // namespace
 
-TEST_CASE("recount: idle") { check_all({}); }
+TEST_CASE("recount: idle", "[core]") { check_all({}); }
 
 TEST_CASE("recount: timers on the probed CPU") {
   const unsigned cpu = probed_cpu();

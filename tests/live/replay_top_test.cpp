@@ -4,11 +4,12 @@
 #include <filesystem>
 #include <string>
 
-#include "../unit/recording_scene.h"
 #include "command.h"
 #include "terminal.h"
+#include "unit/recording/scene.h"
 
 using namespace noised;
+using namespace noised::recording;
 using namespace noised::live;
 using noised::test::TemporaryDirectory;
 

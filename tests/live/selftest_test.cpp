@@ -41,7 +41,7 @@ Row compare(const client::Observation& seen) { return selftest::compare(seen.tru
 
 }  // namespace
 
-TEST_CASE("selftest: the daemon finds what was done to the CPU") {
+TEST_CASE("selftest: the daemon finds what was done to the CPU", "[core]") {
   const Daemon daemon;
   const Outcome outcome = run(daemon.command({"selftest", "--json"}), patiently());
   INFO(outcome.out << outcome.err);
@@ -62,7 +62,7 @@ TEST_CASE("selftest: the daemon finds what was done to the CPU") {
   CHECK_FALSE(generator_runs());
 }
 
-TEST_CASE("selftest: a truth that lies about a task fails") {
+TEST_CASE("selftest: a truth that lies about a task fails", "[core]") {
   const Daemon daemon;
   const client::Observation seen = daemon.observe("task", kNoiseNs);
   CHECK(compare(seen).verdict == Verdict::pass);

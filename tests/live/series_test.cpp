@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "../unit/base_temporary_directory.h"
 #include "command.h"
 #include "daemon.h"
 #include "measurement.h"
 #include "quiet_cpu.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
 using namespace noised::live;

@@ -13,12 +13,12 @@
 #include <random>
 #include <set>
 
-#include "../unit/base_temporary_directory.h"
-#include "base/read_file.h"
+#include "base/files.h"
 #include "command.h"
 #include "left_behind.h"
 #include "measurement.h"
 #include "quiet_cpu.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
 using namespace noised::live;

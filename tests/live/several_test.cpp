@@ -10,6 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
@@ -17,16 +18,14 @@
 #include <thread>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
-#include "base/cpu_set.h"
 #include "base/cpus.h"
-#include "base/descriptor.h"
-#include "base/parse.h"
+#include "base/files.h"
 #include "command.h"
 #include "measurement.h"
 #include "quiet_cpu.h"
 #include "report_checks.h"
 #include "selftest/truth.h"
+#include "unit/base/temporary_directory.h"
 #include "views/views.h"
 
 using namespace noised;
@@ -82,8 +81,58 @@ class Loads {
   std::deque<Background> loads_;
 };
 
-// Of one CPU: its task is there as often and as long as it says itself, and no other's.
-void check_own_task(const Report& report, unsigned cpu, const selftest::Truth& truth) {
+std::vector<DetourView> recorded_detours(const std::string& file) {
+  std::vector<DetourView> detours;
+  const Outcome outcome = run({NOISECTL_BINARY, "--replay", file, "detours", "--json"}, patient(3));
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  for (const std::string& line : lines_of(outcome.out)) {
+    auto detour = views::parse_detour(line);
+    REQUIRE(detour);
+    detours.push_back(std::move(detour).value());
+  }
+  return detours;
+}
+
+std::map<unsigned, std::set<std::string>> own_tasks(const std::vector<unsigned>& cpus) {
+  std::map<unsigned, std::set<std::string>> own;
+  for (const unsigned cpu : cpus) own[cpu] = {own_task(cpu)};
+  return own;
+}
+
+// By CPU, which of the loads' tasks its detours name.
+std::map<unsigned, std::set<std::string>> tasks_seen(const std::string& stream) {
+  std::map<unsigned, std::set<std::string>> seen;
+  for (const std::string& line : lines_of(stream)) {
+    const auto detour = views::parse_detour(line);
+    if (!detour) continue;  // it says how many detours the reader missed
+    for (const DetourEntryView& entry : detour.value().entries) {
+      if (entry.kind == "task" && entry.name.starts_with("only-cpu")) seen[detour.value().cpu].insert(entry.name);
+    }
+  }
+  return seen;
+}
+
+// By CPU, what others had of its own task's activations: interrupts, mostly, which the task's clock has too.
+std::map<unsigned, std::uint64_t> inside_own_tasks(const std::vector<DetourView>& detours) {
+  std::map<unsigned, std::uint64_t> inside_ns;
+  for (const DetourView& detour : detours) {
+    const auto is_own = [&](const DetourEntryView& entry) {
+      return entry.kind == "task" && entry.name == own_task(detour.cpu);
+    };
+    if (std::ranges::none_of(detour.entries, is_own)) continue;
+    inside_ns[detour.cpu] += detour.overhead_ns;
+    for (const DetourEntryView& entry : detour.entries) {
+      const bool nobody = entry.kind == "hypervisor" || entry.kind == "hardware" || entry.kind == "unexplained";
+      if (!nobody && !is_own(entry)) inside_ns[detour.cpu] += entry.self_ns;
+    }
+  }
+  return inside_ns;
+}
+
+// Of one CPU: its task is there as often and as long as it says itself, and no other's. `inside_ns`: what others had of
+// the detours that its task was in.
+void check_own_task(const Report& report, unsigned cpu, const selftest::Truth& truth, std::uint64_t inside_ns) {
   std::uint64_t worked_ns = 0;
   std::uint64_t most_ns = 0;
   std::uint64_t preempted = 0;
@@ -108,13 +157,15 @@ void check_own_task(const Report& report, unsigned cpu, const selftest::Truth& t
       std::ranges::count_if(truth.occurrences, [](const selftest::Occurrence& each) { return each.slept; }));
   INFO("CPU " << cpu << ": made " << truth.occurrences.size() << " (" << slept << " after a sleep, " << preempted
               << " times preempted), " << worked_ns << " to " << most_ns << " ns; told " << count << ", " << total_ns
-              << " ns");
+              << " ns, and " << inside_ns << " ns of others in these detours");
   REQUIRE(truth.occurrences.size() >= 10);
   // Beside its activations, the thread runs briefly when it moves to the CPU and when it ends.
   CHECK(count >= slept);
   CHECK(count <= truth.occurrences.size() + preempted + 6);
-  // What runs inside an activation is the others': ticks, mostly; and what the host takes is in neither clock alike.
-  CHECK(total_ns >= worked_ns * 80 / 100);
+  // What runs inside an activation is the others': ticks, mostly, a quarter of the time in a busy emulator. What the
+  // host takes is in neither clock alike.
+  CHECK(total_ns + inside_ns >= worked_ns * 95 / 100);
+  CHECK(total_ns >= worked_ns * (is_emulated() ? 50 : 80) / 100);
   CHECK(total_ns <= most_ns * 150 / 100 + 6 * kWorkNs);
 }
 
@@ -163,6 +214,10 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
     return run(all, patient(3));
   };
   REQUIRE(eventually([&] { return ask({"status"}).exit_code == 0; }, std::chrono::minutes(1)));
+  // Followed, not asked for when all is over: the daemon keeps the latest 2,048 of all CPUs together, and in an
+  // emulator one CPU was seen to have none among them.
+  Background follower({NOISECTL_BINARY, "--socket", socket, "detours", "--follow", "--json", "--min", "1ms"},
+                      patient(3));
   std::vector<selftest::Truth> truths;
   {
     Loads loads(cpus, "6s");
@@ -170,11 +225,10 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   }
   const Outcome status = ask({"status", "--json"});
   CHECK(status.exit_code == 0);
-  std::set<unsigned> kept;
-  for (const std::string& line : lines_of(ask({"detours", "--json"}).out)) {
-    if (const auto detour = views::parse_detour(line)) kept.insert(detour.value().cpu);
-  }
-  CHECK(kept == std::set<unsigned>(cpus.begin(), cpus.end()));
+  follower.signal(SIGINT);
+  const Outcome followed = follower.wait();
+  INFO(followed.err);
+  CHECK(tasks_seen(followed.out) == own_tasks(cpus));
   daemon.signal(SIGTERM);
   const Outcome ended = daemon.wait();
   INFO(ended.err);
@@ -183,12 +237,6 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   REQUIRE(parsed);
   const Report& report = parsed.value();
   REQUIRE(report.cpus.size() == cpus.size());
-  for (std::size_t place = 0; place < cpus.size(); ++place) {
-    check_cpu(report, cpus[place]);
-    check_own_task(report, cpus[place], truths[place]);
-  }
-  CHECK(report.clock.containment_cpu.has_value());
-
   const auto replay = [&](const Arguments& arguments) {
     Arguments all{NOISECTL_BINARY, "--replay", file};
     all.insert(all.end(), arguments.begin(), arguments.end());
@@ -197,9 +245,15 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   CHECK(replay({"report", "--json"}).out == ended.out);
   const Json histogram = object_in(replay({"histogram", "--json"}).out);
   std::map<unsigned, std::uint64_t> told;
-  for (const std::string& line : lines_of(replay({"detours", "--json"}).out)) {
-    if (const auto detour = views::parse_detour(line)) ++told[detour.value().cpu];
+  const std::vector<DetourView> detours = recorded_detours(file);
+  for (const DetourView& detour : detours) ++told[detour.cpu];
+  std::map<unsigned, std::uint64_t> inside_ns = inside_own_tasks(detours);
+  for (std::size_t place = 0; place < cpus.size(); ++place) {
+    check_cpu(report, cpus[place]);
+    check_own_task(report, cpus[place], truths[place], inside_ns[cpus[place]]);
   }
+  CHECK(report.clock.containment_cpu.has_value());
+
   const Outcome exported = replay({"export", "--format", "csv", "-o", directory.path("csv")});
   INFO(exported.err);
   REQUIRE(exported.exit_code == 0);
@@ -207,14 +261,14 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   REQUIRE_FALSE(detours_csv.empty());
   for (const unsigned cpu : cpus) {
     INFO("CPU " << cpu);
-    const std::uint64_t detours = cpu_of(report, cpu).detours;
-    CHECK(told[cpu] == detours);
-    CHECK(rows_of(detours_csv, std::to_string(cpu)) == detours);
+    const std::uint64_t count = cpu_of(report, cpu).detours;
+    CHECK(told[cpu] == count);
+    CHECK(rows_of(detours_csv, std::to_string(cpu)) == count);
     const auto series = std::ranges::find_if(histogram.at("series"), [&](const Json& each) {
       return each.at("cpu") == cpu && each.at("kind").get<std::string>().empty();
     });
     REQUIRE(series != histogram.at("series").end());
-    CHECK(series->at("count") == detours);
+    CHECK(series->at("count") == count);
   }
 }
 
@@ -350,11 +404,14 @@ TEST_CASE("several: a CPU in the middle that is offline is not measured, and doe
   std::vector<unsigned> others = cpus;
   std::erase(others, middle);
   const TemporaryDirectory directory;
+  std::map<unsigned, std::uint64_t> inside_ns;
   const auto measure = [&](const std::vector<unsigned>& measured, const auto& meanwhile) {
     const std::string socket = directory.path("socket");
+    const std::string file = directory.path("recording");
+    std::filesystem::remove(file);
     Background daemon(
         {NOISED_BINARY, "--cpus", format_cpu_list(measured), "--threshold", threshold(), "--duration", "10m",
-         "--report", "json", "--socket", socket, "--web.listen-address", "", "--log-level", "error"},
+         "--report", "json", "--record", file, "--socket", socket, "--web.listen-address", "", "--log-level", "error"},
         patient(3));
     REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; },
                        std::chrono::minutes(1)));
@@ -365,6 +422,7 @@ TEST_CASE("several: a CPU in the middle that is offline is not measured, and doe
     REQUIRE(outcome.exit_code == 0);
     const auto report = views::parse_report(outcome.out);
     REQUIRE(report);
+    inside_ns = inside_own_tasks(recorded_detours(file));
     return report.value();
   };
   std::vector<selftest::Truth> truths;
@@ -373,7 +431,7 @@ TEST_CASE("several: a CPU in the middle that is offline is not measured, and doe
   REQUIRE(sparse.cpus.size() == others.size());
   for (std::size_t place = 0; place < others.size(); ++place) {
     check_cpu(sparse, others[place]);
-    check_own_task(sparse, others[place], truths[place]);
+    check_own_task(sparse, others[place], truths[place], inside_ns[others[place]]);
   }
   // And one that goes while it is measured, and comes back.
   const Report gone = measure(cpus, [&] {
@@ -386,7 +444,7 @@ TEST_CASE("several: a CPU in the middle that is offline is not measured, and doe
   });
   for (std::size_t place = 0; place < others.size(); ++place) {
     check_cpu(gone, others[place]);
-    check_own_task(gone, others[place], truths[place]);
+    check_own_task(gone, others[place], truths[place], inside_ns[others[place]]);
     CHECK(cpu_of(gone, others[place]).blind_ns == 0);
   }
   INFO("blind for " << cpu_of(gone, middle).blind_ns);

@@ -12,10 +12,10 @@
 #include <string>
 #include <thread>
 
-#include "../unit/service_http_client.h"
-#include "base/monotonic.h"
-#include "base/read_file.h"
+#include "base/clocks.h"
+#include "base/files.h"
 #include "daemon.h"
+#include "unit/noised/http_client.h"
 
 using namespace noised;
 using namespace noised::live;

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/cpu_set.h"
-#include "base/descriptor.h"
-#include "base/monotonic.h"
+#include "base/clocks.h"
+#include "base/cpus.h"
+#include "base/files.h"
 
 namespace noised::live {
 

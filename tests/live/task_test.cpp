@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/monotonic.h"
+#include "base/clocks.h"
 #include "loads.h"
 #include "measurement.h"
 #include "switch_cost.h"
@@ -93,7 +93,7 @@ std::vector<Compared> compare(const Truth& truth, const std::vector<DetourView>&
 
 }  // namespace
 
-TEST_CASE("tasks: one that runs 2 ms every 20 ms is named, counted and timed within 2%") {
+TEST_CASE("tasks: one that runs 2 ms every 20 ms is named, counted and timed within 2%", "[core]") {
   const unsigned cpu = probed_cpu();
   Truth truth;
   Measurement measurement(cpu);

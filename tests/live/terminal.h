@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
 #include "command.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised::live {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
+#include "unit/base/temporary_directory.h"
 
 namespace noised::live {
 

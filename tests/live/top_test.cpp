@@ -12,15 +12,16 @@
 #include <thread>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
 #include "command.h"
 #include "loads.h"
 #include "measurement.h"
+#include "noised/http/unix_socket.h"
 #include "report_checks.h"
-#include "service/unix_socket.h"
 #include "terminal.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
+using namespace noised::daemon;
 using namespace noised::live;
 using noised::test::TemporaryDirectory;
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/monotonic.h"
+#include "base/clocks.h"
 #include "measurement.h"
 #include "views/views.h"
 

@@ -8,10 +8,10 @@
 #include <thread>
 #include <vector>
 
-#include "../unit/base_temporary_directory.h"
 #include "command.h"
 #include "measurement.h"
 #include "quiet_cpu.h"
+#include "unit/base/temporary_directory.h"
 #include "views/views.h"
 #include "views/watch.h"
 #include "watched_task.h"

@@ -11,10 +11,10 @@
 #include <sstream>
 #include <string>
 
-#include "../unit/base_temporary_directory.h"
-#include "base/read_file.h"
+#include "base/files.h"
 #include "command.h"
 #include "measurement.h"
+#include "unit/base/temporary_directory.h"
 #include "watching_daemon.h"
 
 using namespace noised;

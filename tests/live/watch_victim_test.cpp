@@ -98,7 +98,7 @@ void print(const Noise& noise, const Observed& observed, const victim::Compariso
 }
 
 // While noise was made. What a gap has beyond twice the usual cost of an entry is not its cost, as in probe mode
-// (attribution/overhead_bounds.h), and goes beside it; once that cost is in what is reported.
+// (account/overhead_bounds.h), and goes beside it; once that cost is in what is reported.
 victim::Comparison compare_with(const Observed& observed, const std::string& kind, const std::string& name) {
   victim::CompareOptions options;
   options.from_ns = observed.truth->first_ns;

@@ -16,8 +16,8 @@
 #include <sstream>
 #include <string>
 
-#include "base/cpu_set.h"
-#include "base/read_file.h"
+#include "base/cpus.h"
+#include "base/files.h"
 #include "command.h"
 
 namespace noised::live {

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
 namespace noised::live {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "base/read_file.h"
+#include "base/files.h"
 #include "measurement.h"
 
 namespace noised::live {
@@ -24,8 +24,8 @@ bool has_thread(pid_t process, const std::string& name) {
 
 }  // namespace
 
-WatchingDaemon::WatchingDaemon() : quiet_(probed_cpu()), socket_(directory_.path("socket")) {
-  process_.emplace(Arguments{NOISED_BINARY, "--mode", "watch", "--cpus", "all", "--socket", socket_,
+WatchingDaemon::WatchingDaemon(const std::string& cpus) : quiet_(probed_cpu()), socket_(directory_.path("socket")) {
+  process_.emplace(Arguments{NOISED_BINARY, "--mode", "watch", "--cpus", cpus, "--socket", socket_,
                              "--web.listen-address", "", "--log-level", "error"});
   REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));
   // Until it has measured what entries cost, its own threads are noise.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A daemon of the test's own that watches the tasks of all CPUs.
+// A daemon of the test's own that watches the tasks of all CPUs, or of some.
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "../unit/base_temporary_directory.h"
 #include "command.h"
 #include "quiet_cpu.h"
+#include "unit/base/temporary_directory.h"
 #include "views/watch.h"
 
 namespace noised::live {
@@ -15,7 +15,7 @@ namespace noised::live {
 class WatchingDaemon {
  public:
   /// Returns when it answers; fails the test when it does not.
-  WatchingDaemon();
+  explicit WatchingDaemon(const std::string& cpus = "all");
 
   /// A noisectl command that asks this daemon.
   [[nodiscard]] Arguments command(const Arguments& arguments) const;

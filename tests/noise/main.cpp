@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/cpus.h"
-#include "base/parse.h"
+#include "base/units.h"
 #include "selftest/generator.h"
 
 using namespace noised;

@@ -2,10 +2,18 @@
 // Many tasks, for those who watch them.
 // swarm short N         N children, one after the other, each 100 us long, with a thousand names: "PID NAME" lines
 // swarm ranks N ROUNDS  N processes that compute 50 us and wait for each other, again and again
+// swarm hop N A B       N children, one after the other, that hop between CPUs A and B and end on one of them: prints
+// the
+//                       voluntary and involuntary switches and minor faults of all, as the kernel counted them
+// swarm exec ROUNDS     a thread that is not the leader sleeps so often, execs, and sleeps as often again; then prints
+// its
+//                       voluntary switches
 // swarm bomb MS         every process makes others for so long, as fast as it is let; prints how many there were
 #include <pthread.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,8 +22,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -85,6 +95,61 @@ int run_ranks(unsigned count, unsigned rounds) {
   return 0;
 }
 
+void go_to(unsigned cpu) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  if (sched_setaffinity(0, sizeof(one), &one) != 0) _exit(1);
+}
+
+int run_hop(unsigned count, unsigned first, unsigned second) {
+  for (unsigned i = 0; i < count; ++i) {
+    const pid_t pid = fork();
+    if (pid < 0) return 1;
+    if (pid == 0) {
+      std::vector<char> touched((1 + i % 8) << 14U, 'x');
+      for (unsigned hop = 0; hop < 2 + i % 4; ++hop) {
+        go_to(hop % 2 == 0 ? first : second);
+        compute(20'000);
+        if (hop % 3 == 0) usleep(50);
+        touched.resize(touched.size() + (1U << 14U), 'x');
+      }
+      _exit(0);
+    }
+    waitpid(pid, nullptr, 0);
+  }
+  rusage children{};
+  rusage self{};
+  getrusage(RUSAGE_CHILDREN, &children);
+  getrusage(RUSAGE_SELF, &self);
+  std::printf("%ld %ld %ld\n", children.ru_nvcsw + self.ru_nvcsw, children.ru_nivcsw + self.ru_nivcsw,
+              children.ru_minflt + self.ru_minflt);
+  return 0;
+}
+
+void sleep_often(unsigned rounds) {
+  for (unsigned i = 0; i < rounds; ++i) usleep(300);
+}
+
+int run_exec(unsigned rounds) {
+  std::thread([rounds] {
+    sleep_often(rounds);
+    const std::string again = std::to_string(rounds);
+    execl("/proc/self/exe", "swarm", "executed", again.c_str(), nullptr);
+    _exit(1);
+  }).detach();
+  for (;;) usleep(1'000);
+}
+
+int run_executed(unsigned rounds) {
+  sleep_often(rounds);
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("voluntary")) std::printf("%s\n", line.substr(line.find(':') + 1).c_str());
+  }
+  return 0;
+}
+
 int run_bomb(std::uint64_t ms) {
   auto* const made = shared<std::atomic<std::uint64_t>>();
   const std::uint64_t end_ns = now_ns() + ms * 1'000'000;
@@ -108,7 +173,10 @@ int main(int count, char** arguments) {
   const std::string_view what = count > 1 ? arguments[1] : "";
   if (what == "short" && count == 3) return run_short(number(arguments[2]));
   if (what == "ranks" && count == 4) return run_ranks(number(arguments[2]), number(arguments[3]));
+  if (what == "hop" && count == 5) return run_hop(number(arguments[2]), number(arguments[3]), number(arguments[4]));
+  if (what == "exec" && count == 3) return run_exec(number(arguments[2]));
+  if (what == "executed" && count == 3) return run_executed(number(arguments[2]));
   if (what == "bomb" && count == 3) return run_bomb(number(arguments[2]));
-  std::fprintf(stderr, "usage: swarm short N | ranks N ROUNDS | bomb MS\n");
+  std::fprintf(stderr, "usage: swarm short N | ranks N ROUNDS | hop N A B | exec ROUNDS | bomb MS\n");
   return 2;
 }

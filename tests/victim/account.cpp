@@ -4,32 +4,20 @@
 
 #include <array>
 
-#include "views/json_fields.h"
+#include "model/json_fields.h"
 
 namespace noised::victim {
 namespace {
 
-using views::Fields;
-using views::Json;
-
-constexpr std::string_view kSchema = "noised.victim/1";
-
-Json counts_json(const KernelCounts& counts) {
-  return Json{
-      {"voluntary", counts.voluntary},       {"involuntary", counts.involuntary}, {"minor_faults", counts.minor_faults},
-      {"major_faults", counts.major_faults}, {"run_ns", counts.run_ns},           {"wait_ns", counts.wait_ns},
-      {"timeslices", counts.timeslices}};
-}
-
-void read_counts(const Fields& fields, KernelCounts& counts) {
-  fields.read("voluntary", counts.voluntary);
-  fields.read("involuntary", counts.involuntary);
-  fields.read("minor_faults", counts.minor_faults);
-  fields.read("major_faults", counts.major_faults);
-  fields.read("run_ns", counts.run_ns);
-  fields.read("wait_ns", counts.wait_ns);
-  fields.read("timeslices", counts.timeslices);
-}
+constexpr auto kKernelCountsFields = [](auto& counts, const auto& field) {
+  field("voluntary", counts.voluntary);
+  field("involuntary", counts.involuntary);
+  field("minor_faults", counts.minor_faults);
+  field("major_faults", counts.major_faults);
+  field("run_ns", counts.run_ns);
+  field("wait_ns", counts.wait_ns);
+  field("timeslices", counts.timeslices);
+};
 
 // Calls visit with the kSize rising times of each item, none of which is before the last of the item in front of it.
 template <std::size_t kSize, typename Visit>
@@ -50,23 +38,47 @@ void read_times(const Fields& fields, const char* key, Visit visit) {
   }
 }
 
-void read_account(const Fields& fields, Account& account) {
-  views::expect_schema(fields, kSchema);
-  fields.read("pid", account.pid);
-  fields.read("cpu", account.cpu);
-  fields.read("threshold_ns", account.threshold_ns);
-  fields.read("first_ns", account.first_ns);
-  fields.read("last_ns", account.last_ns);
-  fields.read("iterations", account.iterations);
-  fields.read("calls_ns", account.calls_ns);
-  fields.read("faults", account.faults);
-  fields.read("gaps_missed", account.gaps_missed);
-  fields.read("clock_uncertainty_ns", account.clock_uncertainty_ns);
-  fields.read("steal_ns", account.steal_ns);
-  fields.object("status", [&](const Fields& inner) { read_counts(inner, account.status); });
-  read_times<2>(fields, "gaps", [&](const auto& times) { account.gaps.push_back({times[0], times[1]}); });
-  read_times<3>(fields, "sleeps", [&](const auto& times) { account.sleeps.push_back({times[0], times[1], times[2]}); });
+Json gaps_json(const std::vector<Gap>& gaps) {
+  Json json = Json::array();
+  for (const Gap& gap : gaps) json.push_back(Json::array({gap.start_ns, gap.end_ns}));
+  return json;
 }
+
+Json sleeps_json(const std::vector<Sleep>& sleeps) {
+  Json json = Json::array();
+  for (const Sleep& sleep : sleeps) json.push_back(Json::array({sleep.start_ns, sleep.due_ns, sleep.end_ns}));
+  return json;
+}
+
+void read_gaps(const Fields& fields, std::vector<Gap>& gaps) {
+  read_times<2>(fields, "gaps", [&](const auto& times) { gaps.push_back({times[0], times[1]}); });
+}
+
+void read_sleeps(const Fields& fields, std::vector<Sleep>& sleeps) {
+  read_times<3>(fields, "sleeps", [&](const auto& times) { sleeps.push_back({times[0], times[1], times[2]}); });
+}
+
+constexpr auto kAccountFields = [](auto& account, const auto& field) {
+  field.schema("noised.victim/1");
+  field("pid", account.pid);
+  field("cpu", account.cpu);
+  field("threshold_ns", account.threshold_ns);
+  field("first_ns", account.first_ns);
+  field("last_ns", account.last_ns);
+  field("iterations", account.iterations);
+  field.derived("iteration_ns", account.iteration_ns());
+  field.derived("voluntary_ns", account.voluntary_ns());
+  field.derived("late_ns", account.late_ns());
+  field("calls_ns", account.calls_ns);
+  field("faults", account.faults);
+  field.derived("lost_ns", account.lost_ns());
+  field("gaps_missed", account.gaps_missed);
+  field("clock_uncertainty_ns", account.clock_uncertainty_ns);
+  field("steal_ns", account.steal_ns);
+  field.custom("gaps", account.gaps, gaps_json, read_gaps);
+  field.custom("sleeps", account.sleeps, sleeps_json, read_sleeps);
+  field("status", account.status, kKernelCountsFields);
+};
 
 }  // namespace
 
@@ -95,32 +107,8 @@ double Account::iteration_ns() const {
   return static_cast<double>(elapsed - elsewhere) / static_cast<double>(iterations);
 }
 
-std::string to_json(const Account& account) {
-  Json json{{"schema", kSchema},
-            {"pid", account.pid},
-            {"cpu", account.cpu},
-            {"threshold_ns", account.threshold_ns},
-            {"first_ns", account.first_ns},
-            {"last_ns", account.last_ns},
-            {"iterations", account.iterations},
-            {"iteration_ns", account.iteration_ns()},
-            {"voluntary_ns", account.voluntary_ns()},
-            {"late_ns", account.late_ns()},
-            {"calls_ns", account.calls_ns},
-            {"faults", account.faults},
-            {"lost_ns", account.lost_ns()},
-            {"gaps_missed", account.gaps_missed},
-            {"clock_uncertainty_ns", account.clock_uncertainty_ns},
-            {"steal_ns", account.steal_ns}};
-  json["gaps"] = Json::array();
-  for (const Gap& gap : account.gaps) json["gaps"].push_back(Json::array({gap.start_ns, gap.end_ns}));
-  json["sleeps"] = Json::array();
-  for (const Sleep& sleep : account.sleeps)
-    json["sleeps"].push_back(Json::array({sleep.start_ns, sleep.due_ns, sleep.end_ns}));
-  json["status"] = counts_json(account.status);
-  return views::dump(json);
-}
+std::string to_json(const Account& account) { return dump(fields_json(account, kAccountFields)); }
 
-Result<Account> parse_account(std::string_view json) { return views::parse_as<Account>(json, "victim", read_account); }
+Result<Account> parse_account(std::string_view json) { return parse_as<Account>(json, "victim", kAccountFields); }
 
 }  // namespace noised::victim

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
 #include "victim/kernel_counts.h"
 

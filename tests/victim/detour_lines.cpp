@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "views/json_fields.h"
+#include "model/json_fields.h"
 #include "views/views.h"
 
 namespace noised::victim {
@@ -17,7 +17,7 @@ Result<std::vector<DetourView>> read_detours(std::istream& lines, const Account&
     if (line.empty()) continue;
     Result<DetourView> detour = views::parse_detour(line);
     if (!detour) return failure("line " + std::to_string(number) + ": " + detour.error().what, detour.error().remedy);
-    const views::Json fields = views::Json::parse(line, nullptr, false);
+    const Json fields = Json::parse(line, nullptr, false);
     const auto pid = fields.find("pid");
     const bool wanted = pid != fields.end() ? *pid == account.pid : detour.value().cpu == account.cpu;
     if (wanted) detours.push_back(std::move(detour.value()));

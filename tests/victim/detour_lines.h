@@ -5,8 +5,8 @@
 #include <istream>
 #include <vector>
 
-#include <noised/result.h>
-#include <noised/views.h>
+#include "base/result.h"
+#include "model/views.h"
 
 #include "victim/account.h"
 

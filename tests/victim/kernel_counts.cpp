@@ -12,7 +12,7 @@
 #include <charconv>
 #include <string>
 
-#include "base/quote.h"
+#include "base/text.h"
 
 namespace noised::victim {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
 namespace noised::victim {
 

@@ -11,9 +11,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/parse.h"
-#include "base/quote.h"
-#include "base/read_file.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "victim/compare.h"
 #include "victim/detour_lines.h"
 #include "victim/measure.h"
@@ -21,6 +21,7 @@
 #include "victim/tables.h"
 
 using namespace noised;
+using namespace noised::system;
 using namespace noised::victim;
 
 namespace {

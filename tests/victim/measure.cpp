@@ -11,12 +11,14 @@
 #include <cerrno>
 #include <thread>
 
-#include "base/cpu_set.h"
-#include "base/quote.h"
-#include "trace/steal_clock.h"
+#include "base/cpus.h"
+#include "base/text.h"
+#include "system/steal_clock.h"
 #include "victim/work_loop.h"
 
 namespace noised::victim {
+using namespace noised::system;
+
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;

@@ -7,12 +7,14 @@
 #include <functional>
 #include <span>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "trace/clock.h"
+#include "system/clock.h"
 #include "victim/account.h"
 
 namespace noised::victim {
+
+using namespace noised::system;
 
 struct VictimOptions {
   unsigned cpu = 0;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <noised/views.h>
+#include "model/views.h"
 
 #include "selftest/truth.h"
 #include "victim/account.h"

@@ -4,14 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "views/format.h"
-#include "views/json_fields.h"
-#include "views/table.h"
+#include "base/text.h"
+#include "model/json_fields.h"
+#include "views/text.h"
 
 namespace noised::victim {
 namespace {
 
-using views::Json;
 using views::Table;
 
 std::string us(std::uint64_t ns) { return fmt::format("{:.1f}", static_cast<double>(ns) / 1000); }
@@ -31,7 +30,7 @@ std::string sources_text(const std::vector<SourceRow>& rows) {
                {"NOT SUFFERED", right},
                {"REPORTED", right}});
   for (const SourceRow& row : rows)
-    table.add({views::printable(row.kind + " " + row.name), std::to_string(row.count), us(row.suffered_ns),
+    table.add({printable(row.kind + " " + row.name), std::to_string(row.count), us(row.suffered_ns),
                us(row.explained_ns), us(row.overhead_ns), signed_us(row.suffered_ns, row.reported_ns()),
                us(row.not_suffered_ns), percent(row.ratio())});
   return table.text();
@@ -122,7 +121,7 @@ std::string to_json(const Account& account, const Comparison& comparison, const 
   for (const SourceRow& row : comparison.sources) json["sources"].push_back(source_json(row));
   json["noise"] = Json::array();
   for (const Struck& row : struck) json["noise"].push_back(struck_json(row));
-  return views::dump(json);
+  return dump(json);
 }
 
 }  // namespace noised::victim

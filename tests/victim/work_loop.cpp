@@ -8,9 +8,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/monotonic.h"
-#include "base/quote.h"
-#include "base/tsc.h"
+#include "base/clocks.h"
+#include "base/text.h"
 
 namespace noised::victim {
 namespace {

@@ -8,11 +8,13 @@
 #include <span>
 #include <vector>
 
-#include <noised/result.h>
+#include "base/result.h"
 
-#include "trace/clock.h"
+#include "system/clock.h"
 
 namespace noised::victim {
+
+using namespace noised::system;
 
 /// A list whose memory is there, and touched, before anything is added: no page fault while it fills.
 template <typename T>
