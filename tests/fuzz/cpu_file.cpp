@@ -2,7 +2,6 @@
 // Files of /sys/devices/system/cpu of any bytes: white space around a list means nothing, and an error is one line.
 #include "base/cpus.h"
 
-#include "base/parse.h"
 #include "fuzz.h"
 
 using namespace noised;

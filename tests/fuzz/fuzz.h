@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <noised/result.h>
+#include "base/result.h"
 
 namespace noised::fuzz {
 

@@ -11,10 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include "listening.h"
-#include "service/api.h"
-#include "service/web.h"
+#include "noised/api/api.h"
+#include "noised/api/web.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::daemon;
+using namespace noised::recording;
 using fuzz::check;
 
 namespace {
@@ -31,14 +34,14 @@ constexpr std::string_view kGood = "GET / HTTP/1.1\r\nHost: x\r\nConnection: clo
 class Measured {
  public:
   Measured() {
-    Ledger ledger;
+    DetourLedger ledger;
     for (std::uint64_t i = 1; i <= 100; ++i) {
       ledger.detour = {i * 1'000'000, i * 1'000'000 + i * 100, false};
       ledger.explained_ns = i * 100;
       ledger.entries.assign(1, {.source = task_, .kind = Kind::task, .self_ns = i * 100, .id = i});
       to_feed(1, ledger, sources_, {}, feed_.stage());
       statistics_.add_source(task_, Kind::task, i * 100);
-      statistics_.add_detour({.duration_ns = i * 100, .explained_ns = i * 100});
+      statistics_.add_detour({.end_ns = i * 100}, {.explained_ns = i * 100});
       statistics_.add_combination(std::array{task_}, i * 100);
     }
     feed_.commit();

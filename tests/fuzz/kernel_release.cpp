@@ -2,9 +2,10 @@
 // Two lines of any bytes, as uname(2) tells release and version: only a real-time kernel is refused, and what a
 // distribution adds to the number changes nothing.
 #include "fuzz.h"
-#include "trace/ringbuf_safety.h"
+#include "kernel/features.h"
 
 using namespace noised;
+using namespace noised::kernel;
 using fuzz::check;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client's line splitter: however a stream is cut, and whenever its reader stops, the lines are the same.
-#include "noisectl/line_splitter.h"
+#include "noisectl/client/line_splitter.h"
 
 #include <vector>
 
-#include <fuzzer/FuzzedDataProvider.h>
-
 #include "fuzz.h"
+#include "input.h"
 
 using noised::client::LineSplitter;
 using noised::fuzz::check;
@@ -29,14 +28,15 @@ std::vector<std::string> split(const std::string& text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  FuzzedDataProvider input(data, size);
-  const std::size_t wanted = input.ConsumeIntegralInRange<std::size_t>(1, 64);
+  noised::fuzz::Input input(data, size);
+  const std::size_t wanted = 1 + input.take<std::uint8_t>() % 64;
   LineSplitter splitter;
   std::string stream;
   std::vector<std::string> lines;
   bool more = true;
-  while (more && input.remaining_bytes() > 0) {
-    const std::string piece = input.ConsumeRandomLengthString();
+  while (more && !input.over()) {
+    std::string piece(input.take<std::uint8_t>(), '\0');
+    input.take(piece.data(), piece.size());
     stream += piece;
     more = splitter.feed(piece, [&](std::string_view line) {
       lines.emplace_back(line);

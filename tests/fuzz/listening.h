@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 #include "fuzz.h"
 
 namespace noised::fuzz {

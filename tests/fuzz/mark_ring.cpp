@@ -14,6 +14,7 @@
 #include "view.h"
 
 using namespace noised;
+using namespace noised::marks;
 using fuzz::Input;
 
 namespace {

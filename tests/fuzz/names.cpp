@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records of any bytes: each becomes a source of its kind, and always the same one.
-#include "trace/names.h"
+#include "system/names.h"
 
 #include <cstring>
 
 #include "fuzz.h"
 
 using namespace noised;
+using namespace noised::system;
 using fuzz::check;
 
 namespace {
@@ -28,6 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(sources.at(id).kind == kind, "the source has the record's kind", sources.at(id).name);
     check(sources.at(id).category == category_of(kind, sources.at(id).name), "the source has its category");
     check(kind == Kind::task || !sources.at(id).name.empty(), "the source has a name");
+    check(kind == Kind::task || sources.at(id).name.find("0x") == std::string::npos, "no address is a name",
+          sources.at(id).name);
     check(names.resolve(task.record, task.comm) == id, "the source is the same again", sources.at(id).name);
   }
   return 0;

@@ -5,6 +5,7 @@
 #include "views/baseline_file.h"
 
 using namespace noised;
+using namespace noised::analysis;
 using fuzz::check;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

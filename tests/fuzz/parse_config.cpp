@@ -5,9 +5,10 @@
 #include <fmt/format.h>
 
 #include "fuzz.h"
-#include "service/config.h"
+#include "noised/config.h"
 
 using namespace noised;
+using namespace noised::daemon;
 using fuzz::check;
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU lists: what is accepted has one canonical form, which means the same and is never longer.
-#include "base/parse.h"
+#include "base/cpus.h"
 #include "fuzz.h"
 
 using namespace noised;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Detours as the client receives them, and the line that stands for those it missed.
 #include "view.h"
-#include "views/lost_line.h"
+#include "views/detour.h"
 
 using namespace noised;
 

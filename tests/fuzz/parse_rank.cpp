@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // /proc/PID/environ of any bytes, which the process chooses: a rank that stands there, or none.
 #include "fuzz.h"
-#include "noisectl/ranks.h"
+#include "noisectl/watch/ranks.h"
 
 using noised::fuzz::check;
 

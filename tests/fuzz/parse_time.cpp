@@ -2,7 +2,7 @@
 // Times as users write them.
 #include <array>
 
-#include "base/parse.h"
+#include "base/units.h"
 #include "quantity.h"
 
 namespace {

@@ -8,24 +8,28 @@
 #include <memory>
 #include <string>
 
-#include "advice/advice_view.h"
-#include "advice/advise.h"
-#include "analysis/distributions.h"
-#include "analysis/peak.h"
-#include "analysis/phase_analysis.h"
-#include "analysis/quanta.h"
+#include "account/watch_account.h"
+#include "analysis/advice/advise.h"
+#include "analysis/density/distributions.h"
+#include "analysis/density/peak.h"
+#include "analysis/fixed_work/phase_analysis.h"
+#include "analysis/fixed_work/quanta.h"
 #include "fuzz.h"
-#include "noisectl/recorded_tasks.h"
+#include "noisectl/replay/replay_watch.h"
+#include "page/charts.h"
 #include "page/collector.h"
-#include "page/tails.h"
-#include "pipeline/watch_account.h"
 #include "recording/player.h"
+#include "views/advice.h"
 #include "views/density.h"
 #include "views/phases.h"
 #include "views/views.h"
 #include "views/watch.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::analysis;
+using namespace noised::recording;
+using namespace noised::system;
 using fuzz::check;
 
 namespace {
@@ -33,11 +37,11 @@ namespace {
 class Detours : public PlayerVisitor {
  public:
   explicit Detours(const Playback& playback) : playback_(playback) {}
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+  void detour(std::size_t cpu, const DetourLedger& ledger, std::string_view details) override {
     look_at(to_view(playback_, cpu, ledger, details));
     ++count;
   }
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+  void loss(std::size_t cpu, const Loss& loss, const DetourLedger& ledger, std::string_view details) override {
     look_at(to_view(playback_, cpu, loss, ledger, details));
     ++losses;
   }
@@ -61,7 +65,7 @@ class Watched {
       : playback_(playback),
         tasks_({SelectBy::comm, {}, "rank", false, {}}, playback.sources()),
         account_(playback.sources(), 1'000) {}
-  void loss(const Loss& loss, const Ledger& ledger) {
+  void loss(const Loss& loss, const DetourLedger& ledger) {
     tasks_.loss(0, loss, ledger, {});
     account_.lost(loss, ledger);
   }
@@ -112,7 +116,7 @@ class Readers : public PlayerVisitor {
     distributions_[cpu]->add(interval);
     quanta_[cpu].add(interval);
   }
-  void detour(std::size_t cpu, const Ledger& ledger, std::string_view details) override {
+  void detour(std::size_t cpu, const DetourLedger& ledger, std::string_view details) override {
     detours.detour(cpu, ledger, details);
     collector_.detour(cpu, ledger, details);
     tails_.detour(cpu, ledger, details);
@@ -122,7 +126,7 @@ class Readers : public PlayerVisitor {
     peak_.add(ledger);
     quanta_[cpu].add(ledger.detour);
   }
-  void loss(std::size_t cpu, const Loss& loss, const Ledger& ledger, std::string_view details) override {
+  void loss(std::size_t cpu, const Loss& loss, const DetourLedger& ledger, std::string_view details) override {
     detours.loss(cpu, loss, ledger, details);
     watched_.loss(loss, ledger);
   }

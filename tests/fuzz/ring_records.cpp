@@ -7,6 +7,7 @@
 #include "machine.h"
 
 using namespace noised;
+using namespace noised::probe;
 using fuzz::Input;
 
 namespace {
@@ -74,8 +75,6 @@ void step(std::uint8_t what, Input& input, fuzz::Machine& machine) {
       const noised_origin origin = origin_of(input, machine);
       return machine.add_origin(&origin, sizeof(origin));
     }
-    case 5:
-      return machine.add_steal(input.take<std::uint32_t>());
     default:
       const auto ago_ns = input.take<std::uint32_t>();
       const auto length_ns = input.take<std::uint32_t>();

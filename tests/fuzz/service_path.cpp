@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // /proc/PID/cgroup of any bytes: a path of one line that stands in the text, or nothing.
 #include "fuzz.h"
-#include "trace/services.h"
+#include "system/services.h"
 
 using noised::fuzz::check;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = noised::fuzz::text(data, size);
-  const auto path = noised::parse_cgroup(text);
+  const auto path = noised::system::parse_cgroup(text);
   if (!path) return 0;
   check(path->starts_with('/'), "a path is absolute", *path);
   check(path->find('\n') == std::string::npos, "a path is one line", *path);
