@@ -28,7 +28,7 @@ class Bulk:
         self.both = f"{cpus[0]},{cpus[-1]}"  # for those that look where they may run: we may be kept off one of them
         self.program = f"{build}/tests/bench/bulk_synchronous"
         if not os.path.exists(self.program):
-            fail("bulk needs MPI: packaging/install-dependencies --test, then try again")
+            fail("bulk needs MPI: packaging/install-dependencies --all, then try again")
         self.recordings = 0
 
     @contextlib.contextmanager

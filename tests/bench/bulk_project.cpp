@@ -15,16 +15,18 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/projection.h"
-#include "analysis/slowdown.h"
-#include "noisectl/measured.h"
-#include "noisectl/nodes.h"
-#include "noisectl/project_visitor.h"
+#include "analysis/projection/barrier.h"
+#include "analysis/projection/projection.h"
+#include "noisectl/client/measured.h"
+#include "noisectl/commands/project.h"
 #include "recording/player.h"
 #include "replayed_job.h"
-#include "views/project.h"
+#include "views/projection.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::analysis;
+using namespace noised::recording;
 
 namespace {
 
@@ -46,7 +48,7 @@ class Joined : public client::ObservedVisitor {
     first_ns_ = first_ns;
     phases_.begin(first_ns);
   }
-  void add(std::size_t cpu, const Ledger& ledger) override {
+  void add(std::size_t cpu, const DetourLedger& ledger) override {
     if (cpu != 0) return;
     phases_.add(ledger);
     const std::uint64_t before_ns = detours_.all.empty() ? 0 : detours_.all.back().end_ns;

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/monotonic.h"
-#include "base/tsc.h"
+#include "base/clocks.h"
 
 namespace noised::bench {
 

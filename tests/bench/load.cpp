@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/files.h"
 
 using namespace noised;
 using namespace std::chrono_literals;

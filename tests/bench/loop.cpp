@@ -9,10 +9,11 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/tsc.h"
+#include "base/clocks.h"
 #include "probe/detour_loop.h"
 
 using namespace noised;
+using namespace noised::probe;
 
 namespace {
 
@@ -68,11 +69,6 @@ double median(std::vector<std::uint64_t>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return static_cast<double>(*middle);
-}
-
-std::uint64_t monotonic_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ class Daemon:
         self.socket = f"{directory}/noised.sock"
         settings = f"{directory}/empty.conf"  # not what this machine has in /etc/noised
         open(settings, "w", encoding="ascii").close()
-        self.command = [f"{build}/src/service/noised", "--config", settings, "--cpus", cpu, "--socket", self.socket,
+        self.command = [f"{build}/src/noised/noised", "--config", settings, "--cpus", cpu, "--socket", self.socket,
                         "--log-level", "warning"]
 
     @contextlib.contextmanager

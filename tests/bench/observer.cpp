@@ -8,10 +8,12 @@
 #include <thread>
 
 #include "base/cpus.h"
-#include "service/low_noise.h"
-#include "trace/tracer.h"
+#include "kernel/tracer.h"
+#include "noised/low_noise.h"
 
 using namespace noised;
+using namespace noised::daemon;
+using namespace noised::kernel;
 
 namespace {
 

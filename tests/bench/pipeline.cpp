@@ -9,12 +9,14 @@
 #include <cstdlib>
 #include <vector>
 
-#include "pipeline/detour_feed.h"
-#include "pipeline/watched_cpu.h"
+#include "account/detour_feed.h"
+#include "account/loop_cpu.h"
 #include "scenes.h"
-#include "trace/names.h"
+#include "system/names.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::system;
 
 namespace {
 
@@ -47,7 +49,7 @@ class Consumer {
       add(record.record, names_.resolve(record.record, record.comm), shift_ns);
     }
     for (const Detour& detour : stream_.detours) {
-      const Ledger& ledger =
+      const DetourLedger& ledger =
           watched_.add(Detour{detour.start_ns + shift_ns, detour.end_ns + shift_ns, false}, kToleranceNs);
       to_feed(0, ledger, sources_, {}, feed_.stage());
     }
@@ -81,7 +83,7 @@ class Consumer {
   const bench::Stream& stream_;
   SourceTable sources_;
   Names names_;
-  WatchedCpu watched_;
+  LoopCpu watched_;
   DetourFeed feed_;
   std::vector<SourceId> ids_;
   std::uint64_t refused_ = 0;

@@ -14,15 +14,18 @@
 #include <thread>
 #include <vector>
 
-#include "base/monotonic.h"
-#include "pipeline/watched_cpu.h"
+#include "account/loop_cpu.h"
+#include "base/clocks.h"
 #include "recording/player.h"
 #include "recording/recorder.h"
 #include "recording/recording_file.h"
 #include "scenes.h"
-#include "trace/names.h"
+#include "system/names.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::recording;
+using namespace noised::system;
 
 namespace {
 
@@ -103,7 +106,7 @@ class Source : public Recordable {
     }
     detour.start_ns += base_ns_;
     detour.end_ns += base_ns_;
-    const Ledger& ledger = watched_.add(detour, kToleranceNs);
+    const DetourLedger& ledger = watched_.add(detour, kToleranceNs);
     ++detours_;
     if (sink_ != nullptr) sink_->detour(0, ledger, kToleranceNs, shown_);
   }
@@ -111,7 +114,7 @@ class Source : public Recordable {
   const bench::Stream& stream_;
   SourceTable sources_;
   Names names_;
-  WatchedCpu watched_;
+  LoopCpu watched_;
   std::vector<SourceId> ids_;
   FeedDetour shown_;  // without details
   PipelineSink* sink_ = nullptr;
@@ -158,7 +161,7 @@ class Writer {
 class Counter : public PlayerVisitor {
  public:
   void interval(std::size_t /*cpu*/, const Interval& /*interval*/) override { ++intervals; }
-  void detour(std::size_t /*cpu*/, const Ledger& /*ledger*/, std::string_view /*details*/) override { ++detours; }
+  void detour(std::size_t /*cpu*/, const DetourLedger& /*ledger*/, std::string_view /*details*/) override { ++detours; }
 
   std::uint64_t intervals = 0;
   std::uint64_t detours = 0;

@@ -9,15 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "base/monotonic.h"
-#include "pipeline/watched_cpu.h"
+#include "account/loop_cpu.h"
+#include "base/clocks.h"
 #include "recording/block.h"
 #include "recording/player.h"
 #include "recording/records.h"
 #include "scenes.h"
-#include "trace/names.h"
+#include "system/names.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::recording;
+using namespace noised::system;
 
 namespace {
 
@@ -94,18 +97,15 @@ class Writer {
     ++intervals_;
   }
   void write(const Detour& detour) {
-    const Ledger& ledger = watched_.add(detour, kToleranceNs);
+    const DetourLedger& ledger = watched_.add(detour, kToleranceNs);
     have_room();
-    records_.detour(0,
-                    {detour.start_ns, detour.end_ns, kToleranceNs, ledger.overhead_ns, ledger.hypervisor_ns,
-                     ledger.outside_ns - ledger.hypervisor_ns, ledger.unexplained_ns, ledger.detour.in_doubt},
-                    {});
+    records_.detour(0, {detour.start_ns, detour.end_ns, kToleranceNs, ledger, ledger.detour.in_doubt}, {});
   }
 
   const bench::Stream& stream_;
   SourceTable sources_;
   Names names_;
-  WatchedCpu watched_;
+  LoopCpu watched_;
   std::optional<BlockWriter> file_;
   std::vector<char> room_ = std::vector<char>(std::size_t{1} << 20U);
   RecordWriter records_;

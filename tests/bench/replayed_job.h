@@ -10,12 +10,14 @@
 #include <random>
 #include <vector>
 
-#include <noised/types.h>
+#include "model/types.h"
 
-#include "analysis/estimate.h"
-#include "analysis/sliding_phases.h"
+#include "analysis/projection/cpu_phases.h"
+#include "analysis/projection/estimate.h"
 
 namespace noised::bench {
+
+using namespace noised::analysis;
 
 /// Of one CPU, from the begin of its observation on; `length_ns` is how long that was.
 struct Detours {

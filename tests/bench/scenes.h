@@ -3,7 +3,7 @@
 #pragma once
 
 #include <noised/abi.h>
-#include <noised/types.h>
+#include "model/types.h"
 
 #include <cstddef>
 #include <cstdint>

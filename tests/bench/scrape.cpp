@@ -14,11 +14,13 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.h"
-#include "service/tcp_socket.h"
-#include "service/web.h"
+#include "base/files.h"
+#include "noised/api/web.h"
+#include "noised/http/tcp_socket.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::daemon;
 
 namespace {
 
@@ -33,9 +35,7 @@ void fill(CpuStatistics& statistics, SourceTable& sources) {
     const SourceId id = sources.intern(Kind::task, fmt::format("some-daemon-{}", i));
     for (std::uint64_t ns = 300; ns < 10'000'000; ns = ns * 3 / 2) {
       statistics.add_source(id, Kind::task, ns);
-      DetourSums sums;
-      sums.duration_ns = sums.explained_ns = ns;
-      statistics.add_detour(sums);
+      statistics.add_detour({.end_ns = ns}, {.explained_ns = ns});
     }
   }
 }

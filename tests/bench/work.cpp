@@ -15,8 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/monotonic.h"
-#include "base/tsc.h"
+#include "base/clocks.h"
 
 using namespace noised;
 

@@ -77,7 +77,7 @@ def daemon(build, directory):
     with open(f"{directory}/noised.conf", "w", encoding="ascii") as file:
         file.write(SETTINGS)
     socket = f"{directory}/noised.sock"
-    command = (f"{build}/src/service/noised", "--config", f"{directory}/noised.conf", "--mode", "watch", "--cpus",
+    command = (f"{build}/src/noised/noised", "--config", f"{directory}/noised.conf", "--mode", "watch", "--cpus",
                "all", "--socket", socket, "--web.listen-address", "", "--log-level", "warning")
     with running(*command) as process:
         for _ in range(100):

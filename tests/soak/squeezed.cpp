@@ -18,16 +18,20 @@
 #include <vector>
 
 #include "../bench/scenes.h"
-#include "attribution/causes.h"
-#include "base/parse.h"
-#include "pipeline/detour_feed.h"
-#include "pipeline/watched_cpu.h"
+#include "account/causes.h"
+#include "account/detour_feed.h"
+#include "account/loop_cpu.h"
+#include "base/units.h"
+#include "noised/api/metrics.h"
 #include "probe/detour_ring.h"
-#include "service/metrics.h"
-#include "trace/clock.h"
-#include "trace/names.h"
+#include "system/clock.h"
+#include "system/names.h"
 
 using namespace noised;
+using namespace noised::account;
+using namespace noised::daemon;
+using namespace noised::probe;
+using namespace noised::system;
 
 static std::size_t live_allocations = 0;  // there is one thread
 
@@ -231,7 +235,7 @@ class Day {
   Names names_;
   DetourRing ring_;
   ClockMap clock_;
-  WatchedCpu watched_;
+  LoopCpu watched_;
   CauseMatcher causes_;
   DetourFeed feed_;
   RunDescription run_;
