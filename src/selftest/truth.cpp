@@ -61,6 +61,7 @@ constexpr auto kTruthFields = [](auto& truth, const auto& field) {
   field("inside", truth.inside);
   field("waker", truth.waker);
   field.later("kernel", truth.kernel, kKernelCountFields);
+  field.later("fallback_kernel", truth.fallback_kernel, kKernelCountFields);
   field.derived("injected", truth.injected());
   field("occurrences", truth.occurrences, kOccurrenceFields);
 };

@@ -59,6 +59,7 @@ struct Truth {
   std::string inside;              ///< events happen only inside this task; empty: anywhere
   std::string waker;               ///< who woke the task; empty: not known
   std::optional<KernelCount> kernel;
+  std::optional<KernelCount> fallback_kernel;  ///< of `fallback`, where that is another count
   std::vector<Occurrence> occurrences;
 
   /// Intervals that all occurrences together stand for.

@@ -155,6 +155,7 @@ void adapt_to(const StatusView& status, Truth& truth) {
   if (!truth.unsupported.empty() || sees(status, truth.sources)) return;
   if (sees(status, truth.fallback)) {
     truth.sources = truth.fallback;
+    if (truth.fallback_kernel) truth.kernel = truth.fallback_kernel;
     return;
   }
   truth.unsupported = "the daemon does not see the kind " + truth.sources.front().kind + " here";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may be missing of a CPU in a stream of several.
 #include "noisectl/commands/selftest.h"
+#include "noisectl/commands/selftest_session.h"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -47,4 +48,31 @@ TEST_CASE("where in its piece a detour is missing is not told: all of the piece 
   unshown.shown(1, 300'000, 300'010);
   REQUIRE(spans.size() == 2);
   CHECK(is(spans[1], 200'010, UINT64_MAX));  // to the end of the stream
+}
+
+TEST_CASE("a source that this kernel does not show is compared by what shows it, and by the count of that",
+          "[noisectl]") {
+  selftest::Truth truth;
+  truth.sources = {{"csd", "flush_tlb_func"}};
+  truth.fallback = {{"vector", "call_function"}};
+  truth.kernel = selftest::KernelCount{"/proc/interrupts TLB", 4};
+  truth.fallback_kernel = selftest::KernelCount{"/proc/interrupts CAL", 7};
+  StatusView status;
+  status.programs = {{"csd_function_entry", "csd", "tp_btf"}, {"call_function_entry", "vector", "tp_btf"}};
+  SECTION("shown") {
+    client::adapt_to(status, truth);
+    CHECK(truth.sources.front().kind == "csd");
+    CHECK(truth.kernel->count == 4);
+  }
+  SECTION("not shown") {
+    status.programs.front().attached.clear();
+    client::adapt_to(status, truth);
+    CHECK(truth.sources.front().kind == "vector");
+    CHECK(truth.kernel->count == 7);
+  }
+  SECTION("neither") {
+    status.programs.clear();
+    client::adapt_to(status, truth);
+    CHECK(truth.unsupported == "the daemon does not see the kind csd here");
+  }
 }

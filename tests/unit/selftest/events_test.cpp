@@ -195,12 +195,14 @@ TEST_CASE("the truth survives its JSON", "[selftest]") {
   EventScene scene(3);
   scene.truth.kernel = KernelCount{"/proc/interrupts CAL", 4};
   scene.truth.fallback = {{"vector", "call_function"}};
+  scene.truth.fallback_kernel = KernelCount{"/proc/interrupts CAL", 7};
   scene.truth.inside = "x";
   scene.truth.waker = "y";
   const Result<Truth> parsed = selftest::parse_truth(to_json(scene.truth));
   REQUIRE(parsed.ok());
   CHECK(to_json(parsed.value()) == to_json(scene.truth));
   CHECK(parsed.value().kernel->count == 4);
+  CHECK(parsed.value().fallback_kernel->count == 7);
   CHECK_FALSE(selftest::parse_truth("{}").ok());
   scene.truth.occurrences[0].source = 9;
   CHECK_FALSE(selftest::parse_truth(to_json(scene.truth)).ok());
