@@ -49,6 +49,9 @@ def check_report(text, where):
     reasons = re.findall(r"\d+ ([a-z_]+) on CPU", lost[1])
     if lost[1] != "nothing lost" and set(reasons) != {"unseen_switch"}:
         fail(f"{where}: something was lost: {lost[1]}")
+    # What such a loss touches is unexplained; without it, nothing is.
+    if lost[1] == "nothing lost" and re.search(r"unexplained:unexplained|INCOMPLETE", text):
+        fail(f"{where}: something is unexplained, though nothing was lost")
     sources = sources_of(report)
     timer = sources.get("vector:local_timer")
     if not timer:

@@ -166,7 +166,7 @@ TEST_CASE("chains: a task names its waker and its service", "[core]") {
   const auto unknown = static_cast<std::size_t>(std::count_if(tasks.begin(), tasks.end(), [](const auto& each) {
     return detail(each, "waker").empty() && detail(each, "waker_context").empty();
   }));
-  if (report.lost.by.empty()) CHECK(unknown == 0);
+  CHECK(unknown <= (report.lost.by.empty() ? 0 : tasks.size() / 20));
   CHECK(count_with(tasks, "waker", "chain-waker") + unknown == tasks.size());
   CHECK(count_with(tasks, "waker_cpu", std::to_string(other_cpu(cpu))) + unknown == tasks.size());
 }
@@ -200,11 +200,6 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
   const Report report = measurement.report();
   auto tasks = entries_of(measurement, "task", "chain-sleeper");
   std::erase_if(tasks, [](const auto& each) { return !detail(each, "intervals").empty(); });  // summed with others
-  // After a loss it may not be known what woke some; what did not is never named.
-  if (!report.lost.by.empty()) {
-    std::erase_if(
-        tasks, [](const auto& each) { return detail(each, "waker").empty() && detail(each, "waker_context").empty(); });
-  }
   const std::size_t by_timer = count_with(tasks, "waker_context", "hrtimer timerfd_tmrproc");
   INFO(tasks.size() << " activations, " << by_timer << " woken by the timer\n" << summary(tasks));
   CHECK(by_timer >= kTimes / 2);  // two expirations that the host merged are one activation

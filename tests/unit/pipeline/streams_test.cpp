@@ -67,13 +67,16 @@ void require_truth(Node& node, std::size_t place, unsigned cpu, const Report& re
   REQUIRE(shown.containment == 1.0);
   REQUIRE(shown.explained_ns + shown.overhead_ns + shown.hypervisor_ns == detour_ns);
   REQUIRE(node.detours(cpu).size() == detours);
+  unsigned task_sources = 0;
   for (const ReportSource& source : report.sources) {
     if (source.cpu != cpu || source.kind != "task") continue;
+    ++task_sources;
     REQUIRE(source.name == Story::task_of(cpu));
     REQUIRE(source.count == tasks);
     REQUIRE(source.total_ns == task_ns);
   }
   REQUIRE(tasks > 10);
+  REQUIRE(task_sources == 1);
 }
 
 }  // namespace
