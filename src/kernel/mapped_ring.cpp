@@ -40,7 +40,11 @@ std::byte* MappedRing::at(std::uint32_t position) const {
 
 void MappedRing::clear(std::uint32_t from, std::uint32_t to) {
   const std::uint32_t bytes = std::min(to - from, count_ * NOISED_SEGMENT_BYTES);
-  for (std::uint32_t done = 0; done < bytes; done += kStep) std::memset(at(from + done), 0, kStep);
+  for (std::uint32_t done = 0; done < bytes; done += kStep) {
+    // The size of a record that begins in a segment's last bytes lies behind it.
+    const bool is_last = (from + done) % NOISED_SEGMENT_BYTES == NOISED_SEGMENT_BYTES - kStep;
+    std::memset(at(from + done), 0, is_last ? kStep + NOISED_SEGMENT_SLACK : kStep);
+  }
 }
 
 void MappedRing::skip(std::uint32_t from, std::uint32_t to, const system::RecordSink& sink) {

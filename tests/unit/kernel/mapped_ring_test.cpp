@@ -154,3 +154,22 @@ TEST_CASE("bytes that no program of ours wrote are one bad record, and the ring 
   REQUIRE(ring.put(sizeof(noised_record), 2));
   CHECK(ring.read() == std::vector<std::uint64_t>{2});
 }
+
+TEST_CASE("what was given up leaves no size behind a segment, where the next lap's record will have its own",
+          "[trace]") {
+  Ring ring(2);
+  ring.state.ring_head = ring.state.ring_tail = NOISED_SEGMENT_BYTES - 16;
+  ring.state.ring_limit = NOISED_SEGMENT_BYTES;
+  noised_record* const last = ring.claim(sizeof(noised_record));  // its size lies behind the segment
+  REQUIRE(last != nullptr);
+  Ring::complete(last, 7, 1);  // no size of any record
+  last->size = 7;
+  CHECK(ring.read() == std::vector<std::uint64_t>{UINT64_MAX});
+  CHECK(ring.state.ring_tail == ring.state.ring_head);
+  ring.state.ring_head = ring.state.ring_tail = 3 * NOISED_SEGMENT_BYTES - 16;
+  ring.state.ring_limit = 4 * NOISED_SEGMENT_BYTES;
+  REQUIRE(ring.claim(sizeof(noised_record)) == last);
+  CHECK(ring.read().empty());  // claimed, and not finished yet
+  Ring::complete(last, sizeof(noised_record), 2);
+  CHECK(ring.read() == std::vector<std::uint64_t>{2});
+}
