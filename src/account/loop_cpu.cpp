@@ -17,7 +17,7 @@ const DetourLedger& LoopCpu::add(const Detour& detour, std::uint64_t tolerance_n
   judged.in_doubt |= match.partial;
   attributor_.attribute(judged, match.intervals, bounds_, ledger_);
   if (!judged.in_doubt) {
-    for (const Gap& gap : ledger_.gaps) bounds_.learn(gap);
+    for (const Gap& gap : ledger_.gaps) bounds_.learn(gap, detour.end_ns);
   }
   count();
   return ledger_;

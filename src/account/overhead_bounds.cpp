@@ -16,12 +16,14 @@ std::size_t LowerHalf::bucket_of(std::uint64_t ns) {
 }
 
 void LowerHalf::add(std::uint64_t ns) {
-  if (count_ == UINT32_MAX) {  // days: let the recent count for more
-    count_ = 0;
-    for (auto& count : counts_) count_ += (count /= 2);
-  }
+  if (count_ == UINT32_MAX) halve();
   ++counts_[bucket_of(ns)];
   ++count_;
+}
+
+void LowerHalf::halve() {
+  count_ = 0;
+  for (auto& count : counts_) count_ += (count /= 2);
 }
 
 std::uint64_t LowerHalf::upper_edge(std::size_t bucket) {
@@ -42,9 +44,19 @@ std::uint64_t LowerHalf::quantile(std::uint64_t parts) const {
 
 OverheadBounds::OverheadBounds() { bounds_.fill(kFirstGuessNs); }
 
-void OverheadBounds::learn(const Gap& gap) {
+void OverheadBounds::learn(const Gap& gap, std::uint64_t at_ns) {
   const std::size_t at = index(gap.place, gap.kind);
   LowerHalf& seen = seen_[at];
+  if (halved_ns_[at] == 0) halved_ns_[at] = at_ns;
+  // Of the rarest, all that there is is needed.
+  for (; at_ns >= halved_ns_[at] + kHalfLifeNs; halved_ns_[at] += kHalfLifeNs) {
+    if (seen.count() > 8 * kEnoughSamples) {
+      seen.halve();
+    } else {
+      halved_ns_[at] = at_ns;
+      break;
+    }
+  }
   seen.add(gap.ns);
   // The walks over the buckets cost about 200 ns; quartiles of many samples do not move in 64.
   if (seen.count() < kEnoughSamples || (seen.count() > 4 * kEnoughSamples && seen.count() % 64 != 0)) return;

@@ -25,6 +25,8 @@ struct Gap {
 class LowerHalf {
  public:
   void add(std::uint64_t ns);
+  /// Everything that was added counts for half as much.
+  void halve();
   [[nodiscard]] std::uint64_t count() const { return count_; }
   /// The upper edge of the bucket that holds the median; 0 without samples.
   [[nodiscard]] std::uint64_t median() const { return quantile(2); }
@@ -44,21 +46,23 @@ class LowerHalf {
 
 /// A bound per place and kind: the median of the gaps seen there plus kSpreads times its distance from the lower
 /// quartile, but at least twice the median and kFloorNs. Before kEnoughSamples gaps were seen it is kFirstGuessNs;
-/// after 4 * kEnoughSamples it is renewed every 64 gaps. On a virtual machine with a paravirtual MMU the gap before a
-/// vector had quartile 11.1, median 12.6, 90% 15.7 and 99% 26.9 us; after one 0.21, 0.33, 0.6 and 3.5 us: bounds 25 and
-/// 2 us.
+/// after 4 * kEnoughSamples it is renewed every 64 gaps, and what was seen counts for half as much after kHalfLifeNs,
+/// so that bounds follow another frequency or another host within a minute. On a virtual machine with a paravirtual MMU
+/// the gap before a vector had quartile 11.1, median 12.6, 90% 15.7 and 99% 26.9 us; after one 0.21, 0.33, 0.6 and 3.5
+/// us: bounds 25 and 2 us.
 class OverheadBounds {
  public:
   static constexpr std::uint64_t kSpreads = 8;
   static constexpr std::uint64_t kFloorNs = 2'000;
   static constexpr std::uint64_t kFirstGuessNs = 10'000;
   static constexpr std::uint64_t kEnoughSamples = 16;
+  static constexpr std::uint64_t kHalfLifeNs = 15'000'000'000;
 
   OverheadBounds();
   /// The longest gap of this place and kind that is overhead, in ns.
   [[nodiscard]] std::uint64_t bound(GapPlace place, Kind kind) const { return bounds_[index(place, kind)]; }
-  /// Takes a gap of a detour that is not in doubt into account.
-  void learn(const Gap& gap);
+  /// Takes a gap of a detour that is not in doubt into account; the detour ended at `at_ns`, not before the last one.
+  void learn(const Gap& gap, std::uint64_t at_ns = 0);
 
  private:
   static std::size_t index(GapPlace place, Kind kind) {
@@ -67,6 +71,7 @@ class OverheadBounds {
 
   std::array<LowerHalf, kGapPlaces * kKindCount> seen_{};
   std::array<std::uint64_t, kGapPlaces * kKindCount> bounds_{};
+  std::array<std::uint64_t, kGapPlaces * kKindCount> halved_ns_{};
 };
 
 }  // namespace noised::account

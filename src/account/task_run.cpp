@@ -15,7 +15,7 @@ DetourLedger& LossLedger::divide(const Loss& loss, std::span<const Interval> int
     rest -= ledger_.overhead_ns;
   }
   if (!loss.detour.in_doubt) {
-    for (const Gap& gap : ledger_.gaps) bounds_.learn(gap);
+    for (const Gap& gap : ledger_.gaps) bounds_.learn(gap, loss.detour.end_ns);
   }
   return ledger_;
 }

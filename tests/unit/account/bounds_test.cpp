@@ -178,3 +178,32 @@ TEST_CASE("a host that steals from 40% of the gaps does not stretch the bound", 
     REQUIRE(stolen * 100 >= 35 * (clean + stolen));
   }
 }
+
+TEST_CASE("the bound follows a machine that becomes slower or faster within a minute", "[attribution]") {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const std::uint64_t rate = GENERATE(5U, 100U, 3'000U);  // gaps a second
+  OverheadBounds bounds;
+  const auto run = [&](std::uint64_t from_s, std::uint64_t to_s, std::uint64_t ns) {
+    for (std::uint64_t i = from_s * rate; i < to_s * rate; ++i)
+      bounds.learn({GapPlace::before, Kind::vector, ns + i % 100}, (i + 1) * kSecond / rate);
+  };
+  run(0, 600, 5'000);
+  const std::uint64_t usual = bounds.bound(GapPlace::before, Kind::vector);
+  CHECK(usual >= 10'000);
+  CHECK(usual <= 12'000);
+  run(600, 660, 15'000);  // a third of the frequency
+  CHECK(bounds.bound(GapPlace::before, Kind::vector) >= 30'000);
+  CHECK(bounds.bound(GapPlace::before, Kind::vector) <= 36'000);
+  run(660, 720, 5'000);
+  CHECK(bounds.bound(GapPlace::before, Kind::vector) >= 10'000);
+  CHECK(bounds.bound(GapPlace::before, Kind::vector) <= 12'000);
+}
+
+TEST_CASE("what is rare is not forgotten", "[attribution]") {
+  constexpr std::uint64_t kHour = 3'600'000'000'000;
+  OverheadBounds bounds;
+  for (std::uint64_t hour = 1; hour <= 100; ++hour) bounds.learn({GapPlace::before, Kind::nmi, 50'000}, hour * kHour);
+  CHECK(bounds.bound(GapPlace::before, Kind::nmi) >= 100'000);
+  bounds.learn({GapPlace::before, Kind::nmi, 50'000}, 5);  // of another CPU, told late
+  CHECK(bounds.bound(GapPlace::before, Kind::nmi) >= 100'000);
+}
