@@ -151,6 +151,12 @@ Status Daemon::start_clock() {
     log_.warning("{}", tsc.error().line());
     run_.unsupported.push_back("invariant clock: " + tsc.error().what);
   }
+  const auto source = system::check_clock_source();
+  if (!source) return source.error();
+  if (source.value()) {
+    log_.warning("{}", *source.value());
+    run_.unsupported.push_back("clock source: " + *source.value());
+  }
   clock_.add(system::read_clock_sample());
   usleep(kCalibrationUs);
   clock_.add(system::read_clock_sample());
@@ -174,12 +180,13 @@ Status Daemon::start_tracer() {
   options.possible_cpus = std::size_t{possible.value().back()} + 1;
   options.buffer_bytes = options_.config.buffer_bytes;
   options.btf = options_.btf;
+  system::Kallsyms symbols = system::Kallsyms::open();
   options.reads_steal = is_virtual_;
+  options.tick_function = system::tick_function(symbols);
   options.verbose = options_.config.log_level == LogLevel::debug;
   auto tracer = kernel::Tracer::load(options);
   if (!tracer) return tracer.error();
   tracer_ = std::move(tracer).value();
-  system::Kallsyms symbols = system::Kallsyms::open();
   if (symbols.empty()) {
     run_.unsupported.emplace_back(
         "function names: /proc/kallsyms shows no addresses (CAP_SYSLOG, sysctl kernel.kptr_restrict)");
@@ -215,6 +222,12 @@ Status Daemon::start_steal_clock() {
   if (!clock) return clock.error();
   if (clock.value().counts()) {
     steal_clock_.emplace(std::move(clock).value());
+    if (has_loops() && options_.config.threshold_ns > pipeline::kFinestThresholdNs) {
+      run_.unsupported.push_back(
+          fmt::format("stolen_by_host_ns: with a threshold above {} us the host takes more than "
+                      "detours show, so that nothing is proven of any of them",
+                      pipeline::kFinestThresholdNs / 1'000));
+    }
   } else {
     run_.unsupported.emplace_back(
         "steal time: none was counted here since boot, so what part of its time the hypervisor gave to others is not "

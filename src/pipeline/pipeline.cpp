@@ -16,7 +16,7 @@ constexpr std::size_t kIntervals = 16384;
 constexpr std::uint64_t kClockIntervalNs = 5'000'000;
 // An interrupt spoils a reading, seldom two of them.
 constexpr int kClockTries = 3;
-// A detour whose ends are not known better than that is not matched: its neighbours' intervals would be taken for its.
+// A detour whose ends are not known better than that is in doubt, and no interval beyond its ends is taken for its.
 constexpr std::uint64_t kLargestToleranceNs = 10'000;
 // A blind CPU is told within two of these. Where reading the kernel's counts takes longer than a thousandth of it, on
 // machines with many CPUs and devices, it comes as much more rarely.
@@ -48,6 +48,7 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
       names_(names),
       chains_(names, sources, services_),
       steal_(kernel, options.steal_clock, loops.empty() ? options.watched_cpus : cpus_of(loops), clocks_.now_ns()),
+      proves_steal_(options.threshold_ns <= kFinestThresholdNs),
       interrupts_(options.interrupts),
       counted_vectors_(interrupts_ == nullptr ? 0 : interrupts_->vectors()),
       feed_(options.feed_size),
@@ -74,7 +75,7 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
 
 void Pipeline::take(Stream& stream, const noised_record& record, const char* comm) const {
   const system::Meaning meaning = stream.take(record, comm);
-  if (meaning == system::Meaning::stolen)
+  if (meaning == system::Meaning::stolen && proves_steal_)
     stream.stolen.push_back({record.start_ns, record.start_ns + record.duration_ns, record.id});
   if (meaning == system::Meaning::stopped) stream.doubt().stopped_ns().push_back(record.start_ns);
   if (meaning != system::Meaning::interval || record.kind != NOISED_KIND_VECTOR) return;
@@ -215,8 +216,8 @@ void Pipeline::add_detour(Stream& stream, const probe::TickDetour& ticks) {
   if (stream.doubt().take_stopped(detour)) return skip(stream, detour, stream.losses().stopped);
   const std::uint64_t uncertainty_ns =
       std::max(clock_.uncertainty_ns(ticks.start_ticks), clock_.uncertainty_ns(ticks.end_ticks));
-  const std::uint64_t tolerance_ns = std::min(uncertainty_ns, kLargestToleranceNs);
-  detour.in_doubt = clock_stepped_ || uncertainty_ns > tolerance_ns || stream.doubt().touch(detour);
+  const std::uint64_t tolerance_ns = uncertainty_ns <= kLargestToleranceNs ? uncertainty_ns : 0;
+  detour.in_doubt = clock_stepped_ || uncertainty_ns > kLargestToleranceNs || stream.doubt().touch(detour);
   const account::DetourLedger& ledger = stream.watched.add(detour, tolerance_ns);
   const auto describe = [&](const account::DetourLedger& described, std::size_t index, account::FeedDetour& to) {
     chains_.describe(described, index, stream.causes(), drained_ns_, to);
@@ -284,6 +285,15 @@ void Pipeline::look_for_blindness(std::uint64_t now_ns) {
   sight_due_ns_ = now_ns + std::max(kSightIntervalNs, (read_ns - now_ns) * kSightShare);
 }
 
+// After the detours were read, so that each of them lies before this sample.
+void Pipeline::read_clocks() {
+  const bool is_due = drained_ns_ - clocked_ns_ >= kClockIntervalNs;
+  if (!is_due && std::ranges::all_of(streams_, [](const Stream& each) { return each.popped.empty(); })) return;
+  for (int tries = 0; tries < kClockTries && !clock_.add(clocks_.sample(), !is_due); ++tries) {
+  }
+  if (is_due) clocked_ns_ = drained_ns_;
+}
+
 void Pipeline::drain() {
   const std::uint64_t now_ns = clocks_.now_ns();
   drain_intervals_.add(now_ns - drained_ns_);
@@ -297,13 +307,8 @@ void Pipeline::drain() {
   missed_ = missed.intervals != missed_runs_.intervals;
   origins_missing_ |= missed.origins != missed_runs_.origins;
   missed_runs_ = missed;
+  read_clocks();
   for (Stream& stream : streams_) join(stream, drained_ns_);
-  // After the detours were read, so that each of them lies before this sample.
-  if (drained_ns_ - clocked_ns_ >= kClockIntervalNs) {
-    for (int tries = 0; tries < kClockTries && !clock_.add(clocks_.sample()); ++tries) {
-    }
-    clocked_ns_ = drained_ns_;
-  }
   clock_stepped_ = clock_.steps() != clock_steps_;
   clock_steps_ = clock_.steps();
   if (snapshots_.wanted()) steal_.want();

@@ -37,6 +37,9 @@ struct PipelineClocks {
   std::function<system::ClockSample()> sample = system::read_clock_sample;
 };
 
+/// Where shorter gaps are detours too, all that the host takes lies in detours: below it does nothing of interest.
+inline constexpr std::uint64_t kFinestThresholdNs = 2'000;
+
 struct PipelineOptions {
   std::uint64_t threshold_ns = 0;
   Kind outside = Kind::hypervisor;  ///< what a gap without kernel activity is here: hypervisor or hardware
@@ -116,6 +119,7 @@ class Pipeline : public account::Recordable {
   bool take_left(Stream& stream, std::uint64_t end_ns, probe::GapKind kind) const;
   void read(std::size_t index);
   void read_origins();
+  void read_clocks();
   bool note_losses(Stream& stream) const;
   void note_unseen_return(Stream& stream);
   void join(Stream& stream, std::uint64_t began_ns);
@@ -138,6 +142,7 @@ class Pipeline : public account::Recordable {
   system::Services services_;
   Chains chains_;
   StealCounts steal_;
+  bool proves_steal_;
   system::InterruptCounts* interrupts_;
   std::uint32_t counted_vectors_;  // bits: records of these are in `interrupts_` too
   account::PipelineSink* sink_ = nullptr;

@@ -5,9 +5,13 @@
 #include <cpuid.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <string_view>
 
 #include "base/clocks.h"
+#include "base/files.h"
+#include "base/text.h"
 
 namespace noised::system {
 namespace {
@@ -87,19 +91,39 @@ void ClockMap::append(const ClockSample& sample, std::uint64_t missed_ns) {
   if (!ready()) return;
   const Point& before = points_[points_.size() - 2];
   Point& newest = points_.back();
+  // Where in it the step was is not known.
+  if (epoch_ + 1 == points_.size() && epoch_ != 0) {
+    newest.doubt_ns = std::max(newest.ns - before.ns, scale(newest.ticks - before.ticks, rate_.ns, rate_.ticks));
+    return;
+  }
   if (epoch_ + 1 < points_.size()) rate_ = {newest.ticks - before.ticks, newest.ns - before.ns};
   newest.doubt_ns =
       scale(std::max(before.half_ticks, newest.half_ticks), rate_.ns, rate_.ticks) + kRoundingNs + missed_ns;
   worst_ns_.add(newest.ns, newest.doubt_ns);
 }
 
-bool ClockMap::add(const ClockSample& sample) {
+bool ClockMap::add(const ClockSample& sample, bool for_now) {
   asked_ticks_ = sample.ticks;
   narrowest_ticks_.add(sample.ns, sample.half_width_ticks);
+  const std::uint64_t steps = steps_;
+  const Point newest = points_.empty() ? Point() : points_.back();
+  const bool went_back = sample.ticks <= newest.ticks || sample.ns <= newest.ns;
+  const bool replaces = for_now_ && !went_back;
+  if (replaces) points_.pop_back();
+  const bool taken = went_back && !points_.empty() ? begin_anew(sample) : extend(sample);
+  if (taken) {
+    for_now_ = for_now && steps_ == steps;
+  } else if (replaces) {
+    points_.push_back(newest);
+  }
+  return taken;
+}
+
+// Goes on from the newest point.
+bool ClockMap::extend(const ClockSample& sample) {
   std::uint64_t missed_ns = 0;
   if (!points_.empty()) {
     const Point& newest = points_.back();
-    if (sample.ticks <= newest.ticks || sample.ns <= newest.ns) return begin_anew(sample);
     const std::uint64_t ticks = sample.ticks - newest.ticks;
     const std::uint64_t slewed_ns = (sample.ns - newest.ns) / kSlewShare;
     const bool is_wide =
@@ -181,6 +205,26 @@ Status check_tsc() {
                    "on a virtual machine, let the host pass on 'invtsc'; other clocks are too slow to see noise");
   }
   return success();
+}
+
+Result<std::optional<std::string>> check_clock_source(const std::string& directory) {
+  constexpr std::array<std::string_view, 3> kOfTheCounter = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"};
+  const auto current = read_file(directory + "/current_clocksource");
+  const auto available = read_file(directory + "/available_clocksource");
+  if (!current || !available) return std::optional<std::string>("the kernel does not tell its clock source");
+  std::string_view text = current.value();
+  const std::string name(take_word(text));
+  if (std::ranges::find(kOfTheCounter, name) != kOfTheCounter.end()) return std::optional<std::string>();
+  bool is_good = false;
+  text = available.value();
+  for (std::string_view word = take_word(text); !word.empty(); word = take_word(text)) is_good |= word == "tsc";
+  if (!is_good) {
+    return failure("the kernel's clock source is " + name + ": it has given the time stamp counter up as unstable",
+                   "see 'dmesg | grep -i tsc'; where the counter is good all the same, boot with tsc=reliable");
+  }
+  return std::optional<std::string>("the kernel's clock source is " + name +
+                                    ", which takes a microsecond to read, twice for each interval; 'echo tsc >" +
+                                    directory + "/current_clocksource' changes that");
 }
 
 }  // namespace noised::system

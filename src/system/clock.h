@@ -5,6 +5,8 @@
 #include "base/result.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace noised::system {
@@ -57,8 +59,10 @@ class ClockMap {
 
   /// Adds a sample newer than all others. Refuses (returns false) one whose bracket is far wider than the least of the
   /// last minute, for the reader was interrupted; but not if the map without it is worse by far. A clock that went
-  /// back, or forth by more than a slew can, is a step: the map begins anew, at the rate that it had.
-  bool add(const ClockSample& sample);
+  /// back, or forth by more than a slew can, is a step: the map begins anew, at the rate that it had, and what lies
+  /// between the samples around it is in doubt as a whole. One that is `for_now` gives its place to the next: detours
+  /// between two samples that count are known no worse than others, and segments do not become too short to be exact.
+  bool add(const ClockSample& sample, bool for_now = false);
   /// True once two samples are in.
   [[nodiscard]] bool ready() const { return points_.size() >= 2; }
   /// CLOCK_MONOTONIC in ns when the counter was `ticks`; asserts ready().
@@ -91,10 +95,12 @@ class ClockMap {
   [[nodiscard]] Rate rate_before(std::uint64_t ticks) const;
   [[nodiscard]] std::uint64_t growth_ns(std::size_t at, std::uint64_t ticks) const;
   bool begin_anew(const ClockSample& sample);
+  bool extend(const ClockSample& sample);
   void append(const ClockSample& sample, std::uint64_t missed_ns);
 
   std::vector<Point> points_;      // rising; the oldest half is dropped when full
   std::size_t epoch_ = 0;          // the first point since the last step
+  bool for_now_ = false;           // the newest point gives its place to the next
   Rate rate_;                      // newest, of no segment with a step
   std::uint64_t asked_ticks_ = 0;  // of the newest sample that was offered, taken or not
   LastMinute narrowest_ticks_{true};
@@ -102,7 +108,12 @@ class ClockMap {
   std::uint64_t steps_ = 0;
 };
 
-/// Fails unless the counter is invariant (CPUID 0x80000007 bit 8), and says what the kernel uses as its clock.
+/// Fails unless the counter is invariant (CPUID 0x80000007 bit 8).
 Status check_tsc();
+/// How the kernel's clock and the counter belong together, by `directory`, sysfs's of the clock source. Fails where the
+/// kernel has given the counter up as unstable: the CPUs' counters may differ then. Else what is to be said of it;
+/// nothing where the clock is the counter, by itself or as the hypervisor hands it on.
+Result<std::optional<std::string>> check_clock_source(
+    const std::string& directory = "/sys/devices/system/clocksource/clocksource0");
 
 }  // namespace noised::system

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mapping between the two clocks: exact on samples, monotone between them, honest about bends and steps.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "base/clocks.h"
 #include "system/clock.h"
+#include "unit/base/temporary_directory.h"
 
 using namespace noised;
 using namespace noised::system;
@@ -119,6 +123,7 @@ class World {
     }
   }
   std::mt19937_64& random() { return random_; }
+  [[nodiscard]] std::uint64_t now_ticks() const { return now_ticks_; }
 
  private:
   struct Change {
@@ -266,4 +271,80 @@ TEST_CASE("this machine's clocks agree within the stated uncertainty", "[trace]"
   const std::uint64_t mapped = clock.to_ns(sample.ticks);
   const std::uint64_t apart = mapped > sample.ns ? mapped - sample.ns : sample.ns - mapped;
   CHECK(apart <= clock.uncertainty_ns());
+}
+
+TEST_CASE("a sample for now gives its place to the next, and what lies before it is known as well as ever", "[trace]") {
+  World world(7);
+  ClockMap clock;
+  const auto read = [&](bool for_now) {
+    const std::uint64_t ticks = world.now_ticks();
+    REQUIRE(clock.add({ticks, static_cast<std::uint64_t>(world.ns_at(ticks)), 50}, for_now));
+  };
+  read(false);
+  world.pass(kDrainNs);
+  read(false);
+  for (int drain = 1; drain < 5'000; ++drain) {
+    world.pass(1'000'000);
+    read(drain % 5 != 0);
+    world.check(clock, 1'000'000);
+    REQUIRE(clock.uncertainty_ns(world.now_ticks() - 1'000) < 100);
+  }
+  CHECK(clock.steps() == 0);
+  // The samples of 5 s are those of every fifth drain: a fourth of what there is room for.
+  CHECK(std::abs(static_cast<double>(clock.to_ns(world.now_ticks() - 4'900'000 * kTick)) -
+                 world.ns_at(world.now_ticks() - 4'900'000 * kTick)) < 100);
+}
+
+TEST_CASE("a sample for now that is refused leaves the one before it", "[trace]") {
+  ClockMap clock;
+  clock.add(sample_at(kStart));
+  clock.add(sample_at(kStart + 25'000'000));
+  REQUIRE(clock.add(sample_at(kStart + 26'000'000), true));
+  CHECK_FALSE(clock.add(sample_at(kStart + 27'000'000, 50'000), true));
+  CHECK(clock.newest_ticks() == sample_at(kStart + 26'000'000).ticks);
+  REQUIRE(clock.add(sample_at(kStart + 28'000'000)));
+  CHECK(clock.newest_ticks() == sample_at(kStart + 28'000'000).ticks);
+  CHECK(clock.steps() == 0);
+}
+
+TEST_CASE("all that lies between the samples around a step is in doubt, before the step is known and after",
+          "[trace]") {
+  constexpr std::uint64_t kDrain = 25'000'000;
+  const std::int64_t step_ns = GENERATE(10'000'000'000, -10'000'000, 100'000, -100'000);
+  ClockMap clock;
+  std::uint64_t ns = kStart;
+  for (int i = 0; i < 10; ++i, ns += kDrain) clock.add(sample_at(ns));
+  // The counter went on while the clock stood still, or the other way round.
+  const auto after = [&](std::uint64_t at) {
+    return ClockSample{static_cast<std::uint64_t>(static_cast<std::int64_t>(at) + step_ns) * kTick / 1000, at, 50};
+  };
+  REQUIRE(clock.add(after(ns)));
+  CHECK(clock.steps() == 1);
+  const std::uint64_t before_ticks = sample_at(ns - kDrain).ticks;
+  const std::uint64_t after_ticks = after(ns).ticks;
+  REQUIRE(before_ticks < after_ticks);
+  for (int part = 1; part < 10; ++part)
+    CHECK(clock.uncertainty_ns(before_ticks + (after_ticks - before_ticks) / 10 * static_cast<unsigned>(part)) >
+          10'000);
+  REQUIRE(clock.add(after(ns + kDrain)));
+  CHECK(clock.steps() == 1);
+  CHECK(clock.uncertainty_ns(after(ns + kDrain / 2).ticks) < 100);
+  CHECK(clock.uncertainty_ns(before_ticks - kTick) < 100);
+  CHECK(clock.uncertainty_ns() < 1'000);
+}
+
+TEST_CASE("a kernel that has given the counter up is refused, one that has another clock is told", "[trace]") {
+  const test::TemporaryDirectory directory;
+  const auto ask = [&](const std::string& current, const std::string& available) {
+    std::ofstream(directory.path("current_clocksource")) << current << "\n";
+    std::ofstream(directory.path("available_clocksource")) << available << "\n";
+    return check_clock_source(directory.path());
+  };
+  for (const char* const good : {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"})
+    CHECK_FALSE(ask(good, "hpet acpi_pm").value().has_value());
+  CHECK(ask("hpet", "tsc hpet acpi_pm").value()->find("hpet") != std::string::npos);
+  const auto refused = ask("hpet", "hpet acpi_pm");
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().line().find("unstable") != std::string::npos);
+  CHECK(check_clock_source(directory.path("nowhere")).value().has_value());
 }
