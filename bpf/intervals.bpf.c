@@ -10,7 +10,8 @@ const volatile __u32 segments_per_ring = 1;
 struct interval_rings rings SEC(".maps");
 struct arrival_ring arrivals SEC(".maps");
 const volatile __u8 steps_aside;
-const volatile __u8 reads_steal; /* this is a virtual machine */
+const volatile __u8 reads_steal;    /* this is a virtual machine */
+const volatile __u64 tick_function; /* address of the hrtimer callback that is the tick; 0: not known */
 __u8 task_groups[NOISED_MAX_PIDS] SEC(".bss.groups");
 const volatile __u32 group_count = NOISED_MAX_PIDS;
 
@@ -27,7 +28,10 @@ static __always_inline void note_steal(struct noised_cpu *cpu, __u64 clock_ns, _
 	__u64 last_tick_ns = cpu->steal_tick_ns;
 	__u64 last_ns = cpu->steal_clock_ns;
 
-	cpu->steal_tick_ns = tick_ns;
+	/* The kernel looks at its count in ticks alone, and not in timer interrupts that are none. */
+	if (cpu->ticked || clock_ns != last_ns)
+		cpu->steal_tick_ns = tick_ns;
+	cpu->ticked = 0;
 	if (cpu->steal_known && clock_ns <= last_ns)
 		return;
 	cpu->steal_clock_ns = clock_ns;
@@ -114,9 +118,17 @@ TRACEPOINT_TWINS(timer_expire_entry, PARAMETERS(struct timer_list *timer),
 		 enter(NOISED_KIND_TIMER, (__u64)BPF_CORE_READ(timer, function)))
 TRACEPOINT(timer_expire_exit, PARAMETERS(struct timer_list *timer), leave(NOISED_KIND_TIMER, 0, NOISED_ID_UNKNOWN))
 
-TRACEPOINT_TWINS(hrtimer_expire_entry, PARAMETERS(struct hrtimer *timer),
-		 enter(NOISED_KIND_HRTIMER, (__u64)timer->function),
-		 enter(NOISED_KIND_HRTIMER, (__u64)BPF_CORE_READ(timer, function)))
+static __always_inline int enter_hrtimer(__u64 function)
+{
+	struct noised_cpu *cpu = reads_steal && function == tick_function ? watched_cpu() : NULL;
+
+	if (cpu)
+		cpu->ticked = 1;
+	return enter(NOISED_KIND_HRTIMER, function);
+}
+
+TRACEPOINT_TWINS(hrtimer_expire_entry, PARAMETERS(struct hrtimer *timer), enter_hrtimer((__u64)timer->function),
+		 enter_hrtimer((__u64)BPF_CORE_READ(timer, function)))
 TRACEPOINT(hrtimer_expire_exit, PARAMETERS(struct hrtimer *timer), leave(NOISED_KIND_HRTIMER, 0, NOISED_ID_UNKNOWN))
 
 /* Functions that other CPUs asked this one to run, inside the call_function vectors; and those that it asked itself to

@@ -137,6 +137,7 @@ struct Tracer::Implementation {
     steps_aside = options.watching.loops && options.watching.tasks;
     skeleton->rodata->steps_aside = steps_aside;
     skeleton->rodata->reads_steal = options.reads_steal;
+    skeleton->rodata->tick_function = options.tick_function;
     bpf_map__set_max_entries(skeleton->maps.arrivals, steps_aside ? kArrivalBytes : kPage);
     const auto bytes = static_cast<noised_u32>(possible_cpus * sizeof(noised_cpu));
     if (const int code = bpf_map__set_value_size(skeleton->maps.bss_cpus, bytes); code != 0) {

@@ -22,14 +22,15 @@
 namespace noised::kernel {
 
 struct TracerOptions {
-  std::vector<unsigned> cpus;      ///< to watch
-  std::size_t possible_cpus = 0;   ///< one more than the highest possible CPU number
-  std::uint64_t buffer_bytes = 0;  ///< of each ring; a power of two, at least NOISED_SEGMENT_BYTES
-  Watching watching;               ///< what is to be seen there
-  bool reads_steal = false;        ///< at each tick, what the host of this virtual machine took
-  bool verbose = false;            ///< let libbpf and the kernel's verifier speak on standard error
-  std::optional<std::string> btf;  ///< BTF of the running kernel from a file: raw_tp programs are used then
-  std::vector<std::string> spoil;  ///< for tests: this kernel is to refuse the programs on these tracepoints
+  std::vector<unsigned> cpus;       ///< to watch
+  std::size_t possible_cpus = 0;    ///< one more than the highest possible CPU number
+  std::uint64_t buffer_bytes = 0;   ///< of each ring; a power of two, at least NOISED_SEGMENT_BYTES
+  Watching watching;                ///< what is to be seen there
+  bool reads_steal = false;         ///< at each tick, what the host of this virtual machine took
+  std::uint64_t tick_function = 0;  ///< the hrtimer callback that is the tick, where that is known: it reads steal time
+  bool verbose = false;             ///< let libbpf and the kernel's verifier speak on standard error
+  std::optional<std::string> btf;   ///< BTF of the running kernel from a file: raw_tp programs are used then
+  std::vector<std::string> spoil;   ///< for tests: this kernel is to refuse the programs on these tracepoints
 };
 
 class Tracer final : public system::KernelEvents {

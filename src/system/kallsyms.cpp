@@ -166,6 +166,11 @@ std::optional<std::string_view> Kallsyms::at(std::uint64_t address) const {
   return name_of(*entry);
 }
 
+std::uint64_t Kallsyms::address_of(std::string_view name) const {
+  const auto found = std::ranges::find_if(entries_, [&](const Entry& each) { return name_of(each) == name; });
+  return found != entries_.end() ? found->address : 0;
+}
+
 // A function of a module does not reach beyond it. Where that ends is not known of what /proc/modules does not list.
 std::optional<std::string> Kallsyms::around(std::uint64_t address) const {
   const Entry* const entry = at_or_before(address);
@@ -175,6 +180,12 @@ std::optional<std::string> Kallsyms::around(std::uint64_t address) const {
   if (offset >= kLongestFunction || entry->module == kUnlisted) return std::nullopt;
   if (entry->module != kKernel && address >= modules_[entry->module].end) return std::nullopt;
   return fmt::format("{}+{:#x}", name_of(*entry), offset);
+}
+
+// tick_nohz_handler since 6.8.
+std::uint64_t tick_function(const Kallsyms& symbols) {
+  const std::uint64_t before = symbols.address_of("tick_sched_timer");
+  return before != 0 ? before : symbols.address_of("tick_nohz_handler");
 }
 
 }  // namespace noised::system

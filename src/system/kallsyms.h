@@ -27,6 +27,8 @@ class Kallsyms {
   [[nodiscard]] bool empty() const { return entries_.empty(); }
   /// The name of the function that begins at the address, valid until refresh() says true.
   [[nodiscard]] std::optional<std::string_view> at(std::uint64_t address) const;
+  /// Where the function of this name begins; 0: there is none.
+  [[nodiscard]] std::uint64_t address_of(std::string_view name) const;
   /// The function at or around the address ("tick_nohz_handler", or "name+0x10" inside one); nothing if outside.
   [[nodiscard]] std::optional<std::string> around(std::uint64_t address) const;
 
@@ -70,5 +72,8 @@ class Kallsyms {
   std::vector<char> buffer_;  // what is read of either, piece by piece
   std::uint64_t modules_hash_ = 0;
 };
+
+/// The hrtimer callback that is the kernel's tick; 0: none of this name is there.
+std::uint64_t tick_function(const Kallsyms& symbols);
 
 }  // namespace noised::system

@@ -147,3 +147,11 @@ TEST_CASE("where there are no addresses or no modules, nothing is read again", "
   CHECK_FALSE(fixed.follows_modules());
   CHECK_FALSE(fixed.refresh());
 }
+
+TEST_CASE("the tick's callback is found by either name", "[trace]") {
+  CHECK(tick_function(Kallsyms::parse(kKernel)) == 0xffffffff81000100);
+  CHECK(tick_function(Kallsyms::parse(
+            "ffffffff81000100 t tick_sched_timer_dying\nffffffff81000200 t tick_sched_timer\n")) == 0xffffffff81000200);
+  CHECK(tick_function(Kallsyms::parse("")) == 0);
+  CHECK(Kallsyms::parse(kKernel).address_of("tick") == 0);
+}
