@@ -65,6 +65,7 @@ struct task_struct___before_5_14 {
 };
 
 struct pt_regs {
+	unsigned long orig_ax; /* the system call; -1 in an interrupt */
 	unsigned long ip;
 };
 

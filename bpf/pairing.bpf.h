@@ -338,12 +338,15 @@ static __always_inline int leave_call(__u8 kind, __u8 flags, __u64 id, __u16 cal
 
 	if (!cpu)
 		return 0;
-	if (!records(cpu)) {
-		if (!is_waited_for(cpu))
-			return note_exit(cpu, kind);
-		cpu->awake = 1; /* the task may have been woken inside */
-	}
-	return pop_call(cpu, kind, flags, id, call);
+	if (records(cpu))
+		return pop_call(cpu, kind, flags, id, call);
+	if (!is_waited_for(cpu))
+		return note_exit(cpu, kind);
+	cpu->awake = 1; /* the task may have been woken inside */
+	pop_call(cpu, kind, flags, id, call);
+	if (cpu->depth == 0 && !cpu->left_ns)
+		cpu->left_ns = bpf_ktime_get_ns();
+	return 0;
 }
 
 static __always_inline int leave(__u8 kind, __u8 flags, __u64 id)

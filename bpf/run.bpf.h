@@ -26,6 +26,7 @@ struct leaving {
 	__u32 pid;
 	_Bool runnable;	 /* it did not want to leave */
 	_Bool ended;	 /* it will not run again */
+	_Bool yielded;	 /* it gave the CPU away in sched_yield; where tasks are watched */
 	_Bool is_kernel; /* a kernel thread */
 };
 
@@ -46,6 +47,21 @@ static __always_inline __u64 state_of_direct(struct task_struct *task)
 		return task->__state;
 	return (__u64)((struct task_struct___before_5_14 *)task)->state;
 }
+
+#define SYSCALL_SCHED_YIELD 24 /* of x86-64 */
+
+/* True if the current task, which is no kernel thread, is in sched_yield: its registers say which system call it made,
+ * or that it made none. Linux 5.15 and later tell where they are, if the kernel has BTF. */
+static __always_inline _Bool is_yielding(struct task_struct *task)
+{
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return 0;
+	struct pt_regs *registers = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return registers->orig_ax == SYSCALL_SCHED_YIELD;
+}
+
+#define YIELDING_UNKNOWN(task) 0
 
 /* The cumulative counts of a task, which user space takes apart. `READ`: one of the two above. */
 #define FILL_RUN(run, from, READ)                                                                                      \

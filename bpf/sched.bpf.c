@@ -60,8 +60,9 @@ static __always_inline void fill_task(struct noised_task_record *task, const str
 	task->record.id = leaving->pid;
 	task->record.kind = NOISED_KIND_TASK;
 	task->record.watched = (__u8)cpu->watched;
-	task->record.flags = (__u8)(cpu->task_flags | (leaving->runnable ? NOISED_FLAG_PREEMPTED : 0) |
-				    (leaving->ended ? NOISED_FLAG_ENDED : 0));
+	task->record.flags =
+	    (__u8)(cpu->task_flags | (leaving->runnable ? NOISED_FLAG_PREEMPTED : 0) |
+		   (leaving->yielded ? NOISED_FLAG_YIELDED : 0) | (leaving->ended ? NOISED_FLAG_ENDED : 0));
 	bpf_probe_read_kernel(task->comm, sizeof(task->comm), comm);
 }
 
@@ -109,7 +110,7 @@ static __always_inline int switch_tasks(struct noised_cpu *cpu, const struct lea
 		cpu->task_start_ns = now;
 	if (leaving->pid != 0 && cpu->task_start_ns) {
 		__u8 *group = group_of(leaving->pid);
-		__u64 slot = (__u32)(leaving->task >> NOISED_TASK_SLOT_SHIFT);
+		__u64 slot = leaving->task * NOISED_TASK_SLOT_FACTOR >> 32;
 
 		fill_task(&run->task, cpu, leaving, comm, now);
 		run->task.record.group = group ? *group : 0;
@@ -179,8 +180,8 @@ static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct t
 }
 
 /* A watched CPU's switch; on the others only the frames are forgotten. `preempt` is false for a task preempted on its
- * way to user mode; its state tells. `READ`, `STATE`: how the kernel's memory is read. */
-#define SWITCH(preempt, previous, next, READ, STATE)                                                                   \
+ * way to user mode; its state tells. `READ`, `STATE`: how the kernel's memory is read; `YIELDING`: by a task. */
+#define SWITCH(preempt, previous, next, READ, STATE, YIELDING)                                                         \
 	({                                                                                                             \
 		struct noised_cpu *cpu = this_cpu();                                                                   \
 		if (cpu && !cpu->watched)                                                                              \
@@ -203,6 +204,8 @@ static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct t
 					begin_tasks(cpu, next_pid, now);                                               \
 			} else {                                                                                       \
 				struct noised_run_record run = {};                                                     \
+				leaving.yielded =                                                                      \
+				    !preempt && state == 0 && leaving.pid && !leaving.is_kernel && YIELDING(previous); \
 				FILL_RUN(&run, previous, READ);                                                        \
 				switch_tasks(cpu, &leaving, (previous)->comm, next_pid, now, &run);                    \
 				cpu->current_is_kernel = (READ(next, flags) & TASK_IS_KTHREAD) != 0;                   \
@@ -213,21 +216,27 @@ static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct t
 
 /* sched_switch gained a fourth argument in 5.18; the first three never moved. */
 TRACEPOINT_TWINS(sched_switch, PARAMETERS(_Bool preempt, struct task_struct *previous, struct task_struct *next),
-		 SWITCH(preempt, previous, next, READ_DIRECT, state_of_direct),
-		 SWITCH(preempt, previous, next, READ_BY_HELPER, state_of))
+		 SWITCH(preempt, previous, next, READ_DIRECT, state_of_direct, is_yielding),
+		 SWITCH(preempt, previous, next, READ_BY_HELPER, state_of, YIELDING_UNKNOWN))
 
 #define IDLE_STATE_LEFT (~0U) /* PWR_EVENT_EXIT */
 
-/* Where an interrupt ends the idle state it is seen before this; a CPU that watches a flag in memory has none. Twice in
- * each idle period, when nobody waits: 92 ns a run with the kernel's statistics of programs. */
+/* Where an interrupt ends the idle state it is seen before this, or, where a driver lets interrupts in after it, behind
+ * it; a CPU that watches a flag in memory has none. A CPU that goes back to idle has not left it for the task, which
+ * may be throttled. Twice in each idle period, when nobody waits: 92 ns a run with the kernel's statistics of programs.
+ */
 static __always_inline int idle_state(__u32 state)
 {
-	struct noised_cpu *cpu = state == IDLE_STATE_LEFT ? this_cpu() : NULL;
+	struct noised_cpu *cpu = this_cpu();
 
-	if (!cpu || !is_waited_for(cpu) || cpu->left_ns)
+	if (!cpu || !is_waited_for(cpu))
 		return 0;
-	cpu->left_ns = cpu->awake ? bpf_ktime_get_ns() : cpu->woken_ns;
-	cpu->awake = 1;
+	if (state != IDLE_STATE_LEFT) {
+		cpu->left_ns = 0;
+	} else if (!cpu->left_ns) {
+		cpu->left_ns = cpu->awake ? bpf_ktime_get_ns() : cpu->woken_ns;
+		cpu->awake = 1;
+	}
 	return 0;
 }
 

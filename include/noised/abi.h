@@ -56,6 +56,7 @@ enum noised_vector {
 
 enum noised_flags {
   NOISED_FLAG_SPLIT = 1,           /* the task slept inside: this is the part up to, or since, the switch */
+  NOISED_FLAG_YIELDED = 1,         /* task: it gave the CPU away by sched_yield, and could have run on */
   NOISED_FLAG_UNHANDLED = 2,       /* a shared irq: this handler said it was not its device */
   NOISED_FLAG_STOLEN = 2,          /* task: no interval but a mark: in this time the host took `id` ns from the loop */
   NOISED_FLAG_UNSEEN = 4,          /* no interval but a mark: a task was switched in then, and never seen to leave */
@@ -97,8 +98,9 @@ struct noised_task_record {
 /* Where tasks are watched, the interval of one that is no kernel thread also carries what the kernel has counted of it
  * since it was born, modulo 2^32 but for the wait: the kernel keeps it on cache lines that a switch has just touched.
  * A pid is not enough to tell whose counts these are: it is used again, and a thread that execs takes its leader's. So
- * there is also the address of the kernel's task_struct / 64, modulo 2^32, in the upper half of record.id; and, as an
- * address is used again too, the time of birth in units of 2^20 ns, modulo 2^8. A thread that execs takes its leader's
+ * there is also the address of the kernel's task_struct in the upper half of record.id, as the upper 32 bits of its
+ * product with an odd number: of 10,000 tasks two have the same once in 86 nodes. And, as an address is used again too,
+ * the time of birth in units of 2^20 ns, modulo 2^8. A thread that execs takes its leader's
  * time of birth, and keeps its address. */
 struct noised_run_record {
   struct noised_task_record task; /* record.group: what user space chose for it, or for its parent */
@@ -149,7 +151,7 @@ struct noised_origin {
 #define NOISED_STACK_DEPTH 16 /* a power of two; deepest seen: task, work, irq vector, softirq, timer, nmi */
 
 /* Of a noised_run_record: where a task is, from the address of its task_struct; and its time of birth. */
-#define NOISED_TASK_SLOT_SHIFT 6
+#define NOISED_TASK_SLOT_FACTOR 0x9E3779B97F4A7C15ULL
 #define NOISED_BIRTH_SHIFT 20
 
 /* A power of two. Two wakeups between two switches are common, four are not; of two in one slot the later is known. */
@@ -211,7 +213,8 @@ struct noised_cpu {
   noised_u64 steal_ns;                      /* what it counted from tick to tick since the CPU is watched */
   noised_u64 steal_known;                   /* it could be read */
   noised_u64 steal_tick_ns;                 /* when the interrupt of that tick began */
-  noised_u64 unused[2];
+  noised_u64 ticked;                        /* the tick's callback has run since the last timer interrupt */
+  noised_u64 unused;
   noised_u32 ring_tail; /* bytes read; written by the reader, so on a cache line of its own */
   noised_u32 unused_too[15];
   /* Of the arrival for which the loop steps aside, the first since it came back. Written by any CPU, once; read by the

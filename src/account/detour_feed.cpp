@@ -198,7 +198,7 @@ DetourView to_view(const FeedDetour& detour, const SourceTable& sources) {
     DetourEntryView shown{std::string(to_string(source.kind)), source.name, entry.self_ns, entry.depth, {}};
     show_details(detour, entry, shown);
     if (entry.intervals > 1) shown.detail.emplace_back("intervals", std::to_string(entry.intervals));
-    if ((entry.flags & NOISED_FLAG_SPLIT) != 0) shown.detail.emplace_back("split", "true");
+    if (source.kind != Kind::task && (entry.flags & NOISED_FLAG_SPLIT) != 0) shown.detail.emplace_back("split", "true");
     if (entry.cut) shown.detail.emplace_back("cut", "true");
     view.entries.push_back(std::move(shown));
   }

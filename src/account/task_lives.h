@@ -19,6 +19,7 @@ struct LastRun {
   std::uint64_t end_ns = 0;
   std::size_t cpu = 0;
   bool involuntary = false;  ///< its end
+  bool yielded = false;      ///< its end: involuntary by the kernel's count, but its own will
 };
 
 /// Gives each life a number. The table is keyed by where the kernel keeps a task: whoever is found there next shows

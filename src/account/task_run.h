@@ -33,7 +33,7 @@ struct TaskCounts {
 
 /// Where the kernel keeps a task and when it was born, as abi.h has it: one task of all that have the same pid.
 struct TaskId {
-  std::uint32_t slot = 0;  ///< no two tasks have one at the same time
+  std::uint32_t slot = 0;  ///< two tasks hardly have one at the same time: abi.h
   std::uint8_t birth = 0;
 };
 
@@ -49,6 +49,7 @@ struct TaskRun {
   bool ended = false;      ///< it will not run again
   TaskCounts counts;       ///< up to the switch that ends this run
   TaskId id = {};
+  bool yielded = false;  ///< it gave the CPU away by sched_yield
 };
 
 enum class LossKind : std::uint8_t {
@@ -72,6 +73,8 @@ struct RunFacts {
   std::uint32_t involuntary = 0;  ///< likewise
   std::uint64_t waited_ns = 0;    ///< before it ran; the kernel's count, and what came before that to leave idle
   LossKind wait = LossKind::queued;  ///< preempted or queued
+  bool yielded = false;              ///< it gave the CPU away, at its end; that switch is an involuntary one
+  std::uint64_t yielded_ns = 0;      ///< like waited_ns, for what it had given away: nobody took that
   std::uint32_t unseen_runs = 0;     ///< that the kernel counted since the run before
   std::uint64_t unseen_wait_ns = 0;  ///< before those and this one, or before this one if its begin was not seen
   std::uint32_t minor_faults = 0;    ///< since the run before

@@ -120,7 +120,7 @@ std::size_t TaskWatch::tell_interruptions(std::size_t cpu, const RunPart& part, 
 
 void TaskWatch::close_open(std::size_t cpu, const TaskRun& run, std::uint64_t life) {
   if (!began_unseen(run))
-    tell_interruptions(cpu, {run.start_ns, UINT64_MAX, run.end_ns, run.preempted},
+    tell_interruptions(cpu, {run.start_ns, UINT64_MAX, run.end_ns, run.preempted && !run.yielded},
                        {{}, run.pid, run.name, run.group, LossKind::interrupted, 0, life});
   timelines_[cpu].close(timelines_[cpu].open().size());
 }
@@ -189,9 +189,11 @@ RunFacts TaskWatch::facts_of(const Ended& ended, const LastRun* before) {
   facts.minor_faults = now.minor_faults - then.minor_faults;
   facts.major_faults = now.major_faults - then.major_faults;
   facts.wait = before->involuntary ? LossKind::preempted : LossKind::queued;
+  facts.yielded = ended.run.yielded;
   if (now.runs == 0) {  // the kernel counts no waits: those that began with a switch can still be told
     if (before->involuntary && !began_unseen(ended.run))
-      facts.waited_ns = ended.run.start_ns - std::min(ended.run.start_ns, before->end_ns);
+      (before->yielded ? facts.yielded_ns : facts.waited_ns) =
+          ended.run.start_ns - std::min(ended.run.start_ns, before->end_ns);
     return facts;
   }
   facts.involuntary = now.involuntary - then.involuntary;
@@ -202,7 +204,11 @@ RunFacts TaskWatch::facts_of(const Ended& ended, const LastRun* before) {
   facts.unseen_runs = counted == 0 ? 0 : counted - 1;
   // Of the waits before several runs only their sum is known, and of one that began unseen not when it ended.
   const bool known_when = facts.unseen_runs == 0 && !began_unseen(ended.run);
-  (known_when ? facts.waited_ns : facts.unseen_wait_ns) = waited_ns;
+  if (known_when) {
+    (before->yielded ? facts.yielded_ns : facts.waited_ns) = waited_ns;
+  } else {
+    facts.unseen_wait_ns = waited_ns;
+  }
   return facts;
 }
 
@@ -250,7 +256,8 @@ void TaskWatch::settle(const Ended& ended) {
   sink_.ran(ended.cpu, ended.run, facts);
   if (!facts.known && lives_.has_forgotten()) ++not_followed_;
   if (last == nullptr) return;
-  *last = {true, ended.run.counts, ended.run.end_ns, ended.cpu, last_was_involuntary(ended.run, facts)};
+  const bool involuntary = last_was_involuntary(ended.run, facts);
+  *last = {true, ended.run.counts, ended.run.end_ns, ended.cpu, involuntary, involuntary && ended.run.yielded};
   if (ended.run.ended) lives_.end(ended.run.id.slot, ended.life);
 }
 

@@ -22,6 +22,8 @@ void add_run(std::uint64_t run_ns, const RunFacts& facts, WatchCounts& counts) {
   counts.run_ns += run_ns;
   counts.voluntary += facts.voluntary;
   counts.involuntary += facts.involuntary;
+  counts.yields += facts.yielded ? 1 : 0;
+  counts.yielded_ns += facts.yielded_ns;
   counts.migrations += facts.migrated ? 1 : 0;
   counts.minor_faults += facts.minor_faults;
   counts.major_faults += facts.major_faults;

@@ -29,10 +29,11 @@ void each_of_entry(const recording::EntryDetails& details, const TakeDetail& tak
 
 struct FlagName {
   unsigned flag;
-  Kind only;  // none: means the same for all kinds
+  Kind only;  // none: means the same for all kinds but tasks
   std::string_view name;
 };
-constexpr std::array<FlagName, 8> kFlagNames{{{NOISED_FLAG_SPLIT, Kind::none, "split"},
+constexpr std::array<FlagName, 9> kFlagNames{{{NOISED_FLAG_SPLIT, Kind::none, "split"},
+                                              {NOISED_FLAG_YIELDED, Kind::task, "yielded"},
                                               {NOISED_FLAG_UNHANDLED, Kind::irq, "unhandled"},
                                               {NOISED_FLAG_UNSEEN, Kind::task, "unseen"},
                                               {NOISED_FLAG_PREEMPTED, Kind::task, "preempted"},
@@ -65,7 +66,8 @@ std::string source_text(const Source& source) {
 std::string flags_text(const Interval& interval) {
   std::string text;
   for (const FlagName& each : kFlagNames) {
-    if ((interval.flags & each.flag) == 0 || (each.only != Kind::none && each.only != interval.kind)) continue;
+    const bool is_meant = each.only == Kind::none ? interval.kind != Kind::task : interval.kind == each.only;
+    if ((interval.flags & each.flag) == 0 || !is_meant) continue;
     text += (text.empty() ? "" : " ") + std::string(each.name);
   }
   return text;

@@ -7,9 +7,11 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -38,6 +40,15 @@ Result<KernelBtf> KernelBtf::load(const std::string& path) {
 bool KernelBtf::has_tracepoint(std::string_view name) const {
   const std::string type = "btf_trace_" + std::string(name);
   return btf__find_by_name_kind(types_.get(), type.c_str(), BTF_KIND_TYPEDEF) > 0;
+}
+
+bool KernelBtf::has_helper(std::string_view name) const {
+  const int id = btf__find_by_name_kind(types_.get(), "bpf_func_id", BTF_KIND_ENUM);
+  if (id <= 0) return false;
+  const btf_type* const helpers = btf__type_by_id(types_.get(), static_cast<__u32>(id));
+  const std::span<const struct btf_enum> values(btf_enum(helpers), btf_vlen(helpers));
+  return std::ranges::any_of(
+      values, [&](const auto& each) { return btf__name_by_offset(types_.get(), each.name_off) == name; });
 }
 
 // An empty program tells more than any flag of the kernel's: configuration, lockdown and sandboxes all have a say.

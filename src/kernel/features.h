@@ -38,6 +38,8 @@ class KernelBtf {
 
   /// True if the kernel was built with this tracepoint.
   [[nodiscard]] bool has_tracepoint(std::string_view name) const;
+  /// True if its programs may call this helper ("BPF_FUNC_task_pt_regs").
+  [[nodiscard]] bool has_helper(std::string_view name) const;
   /// Fails, and says why, unless programs may run at the entry and the exit of this kernel function.
   [[nodiscard]] Status can_trace_function(std::string_view name) const;
 

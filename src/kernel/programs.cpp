@@ -90,14 +90,15 @@ std::string describe(const TracedSource& traced) {
 }
 
 // What it costs that this is not seen.
-std::string_view consequence(Role role) {
-  switch (role) {
+std::string_view consequence(const TracedSource& traced, const Watching& watching) {
+  switch (traced.role) {
     case Role::interval:
       return "its time counts as that of what is around it, or as a gap without kernel activity";
     case Role::instant:
       return "they are not counted";
     case Role::origin:
-      return "it is not named";
+      if (traced.kind != Kind::task || !watching.tasks) return "it is not named";
+      return "it is not named, and what keeps a task waiting that is woken on an idle CPU is not seen";
     case Role::task:
       return "those of watched tasks are not watched";
     case Role::arrival:
@@ -142,7 +143,7 @@ Status Programs::choose(const KernelBtf& btf, const Watching& watching, std::spa
       missing = fmt::format("{}: this kernel has no tracepoint {}", describe(traced), traced.entry);
     } else if (refusal != nullptr) {
       missing = fmt::format("{}: this kernel refuses the program {}: {}: {}", describe(traced), refusal->program,
-                            refusal->reason, consequence(traced.role));
+                            refusal->reason, consequence(traced, watching));
     }
     if (!missing.empty()) {
       if (traced.essential) return failure(missing, "without it no attribution would be true");
@@ -155,6 +156,12 @@ Status Programs::choose(const KernelBtf& btf, const Watching& watching, std::spa
     }
   }
   choose_fault_handler(btf, refused);
+  if (watching.tasks && (!prefer_btf_ || !btf.has_helper("BPF_FUNC_task_pt_regs"))) {
+    left_out_.emplace_back(
+        "sched_yield: this kernel does not tell which system call a task is in (Linux 5.15), so that what it gives "
+        "away "
+        "counts as preempted");
+  }
   return success();
 }
 

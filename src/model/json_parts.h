@@ -223,6 +223,8 @@ inline constexpr auto kCountsFields = [](auto& counts, const auto& field) {
   field("max_wait_ns", counts.max_wait_ns);
   field("unseen_runs", counts.unseen_runs);
   field("unseen_wait_ns", counts.unseen_wait_ns);
+  field.later("yields", counts.yields);
+  field.later("yielded_ns", counts.yielded_ns);
 };
 
 inline constexpr auto kBucketFields = [](auto& bucket, const auto& field) {

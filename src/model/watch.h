@@ -29,6 +29,8 @@ struct WatchCounts {
   std::uint64_t max_wait_ns = 0;     ///< the longest of either
   std::uint64_t unseen_runs = 0;     ///< that the kernel counted, and no record told of: lost, or on a CPU not watched
   std::uint64_t unseen_wait_ns = 0;  ///< waits before those; in none of the above
+  std::uint64_t yields = 0;          ///< of the involuntary switches, those by its own sched_yield
+  std::uint64_t yielded_ns = 0;      ///< runnable without a CPU, for it had given it away then; in none of the above
 };
 
 /// One task (thread).

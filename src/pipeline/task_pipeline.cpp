@@ -51,7 +51,7 @@ void TaskPipeline::look_at_current(Stream& stream) {
   const volatile noised_cpu& state = parts_.kernel.state(stream.cpu());
   const std::uint64_t start_ns = state.task_start_ns;
   const std::uint32_t pid = state.current_pid;
-  const auto slot = static_cast<std::uint32_t>(state.current_task >> NOISED_TASK_SLOT_SHIFT);
+  const auto slot = static_cast<std::uint32_t>(state.current_task * NOISED_TASK_SLOT_FACTOR >> 32U);
   const bool is_user =
       state.watched == NOISED_WATCH_TASKS && state.current_is_kernel == 0 && pid != 0 && pid != state.probe_pid;
   const bool same = stream.current && stream.current->pid == pid && stream.current->start_ns == start_ns;
@@ -95,7 +95,8 @@ void TaskPipeline::take(std::size_t place, const noised_record& record, const ch
                           (record.flags & NOISED_FLAG_PREEMPTED) != 0,
                           (record.flags & NOISED_FLAG_ENDED) != 0,
                           counts,
-                          {static_cast<std::uint32_t>(record.id >> 32U), record.birth}}});
+                          {static_cast<std::uint32_t>(record.id >> 32U), record.birth},
+                          (record.flags & NOISED_FLAG_YIELDED) != 0}});
 }
 
 void TaskPipeline::read() {
@@ -189,6 +190,11 @@ void TaskPipeline::note_told(std::size_t place, std::uint64_t drained_ns, bool f
 }
 
 void TaskPipeline::join(std::uint64_t drained_ns, const system::MissedRuns& missed_runs, bool origins_missing) {
+  // Programs that tell origins also tell an idle CPU that a task was woken there: without, nothing of it is recorded.
+  if (missed_runs_.origins != missed_runs.origins) {
+    if (unnoted_until_ns_ != drained_ns_) unnoted_since_ns_ = drained_ns_;
+    unnoted_until_ns_ = drained_ns;
+  }
   drained_ns_ = drained_ns;
   const bool missed = std::exchange(missed_runs_, missed_runs).intervals != missed_runs.intervals;
   for (std::size_t place = 0; place < streams_.size(); ++place) join(place, drained_ns, missed, origins_missing);
@@ -228,11 +234,16 @@ void TaskPipeline::ask_gauge() {
   if (!enough && ++gauged_ < kGaugeTries) gauge_ = EntryGauge::start(options_.cpus);
 }
 
+bool TaskPipeline::may_be_unnoted(const account::Loss& loss) const {
+  return loss.kind == account::LossKind::queued && loss.detour.end_ns >= unnoted_since_ns_ &&
+         loss.detour.start_ns <= unnoted_until_ns_;
+}
+
 void TaskPipeline::lost(std::size_t cpu, const account::Loss& loss, std::span<const Interval> intervals) {
   if (gauge_) gauge_->lost(loss, intervals);
   Stream& stream = streams_[cpu];
   account::Loss judged = loss;
-  judged.detour.in_doubt |= stream.doubt().touch(loss.detour);
+  judged.detour.in_doubt |= stream.doubt().touch(loss.detour) || may_be_unnoted(loss);
   const account::DetourLedger& ledger = stream.ledger.divide(judged, intervals);
   stream.counter->count(ledger);
   if (loss.kind != account::LossKind::interrupted) stream.runnable_ns += loss.detour.end_ns - loss.detour.start_ns;

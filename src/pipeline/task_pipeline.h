@@ -111,6 +111,7 @@ class TaskPipeline : private account::WatchSink {
   bool follow_current(std::size_t place, std::uint64_t drained_ns);
   void note_told(std::size_t place, std::uint64_t drained_ns, bool followed);
   void share_out(Stream& stream);
+  [[nodiscard]] bool may_be_unnoted(const account::Loss& loss) const;
   void lost(std::size_t cpu, const account::Loss& loss, std::span<const Interval> intervals) override;
   void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) override;
   void gone(std::uint64_t life) override;
@@ -139,6 +140,8 @@ class TaskPipeline : private account::WatchSink {
   std::uint64_t steal_step_ns_ = 0;  // of what was shared out; 0: nothing was
   system::MissedRuns missed_runs_;
   std::uint64_t drained_ns_ = 0;
+  std::uint64_t unnoted_since_ns_ = 1;  // the latest time in which a task may have been woken on an idle CPU unseen;
+  std::uint64_t unnoted_until_ns_ = 0;  // before the first there is none
 };
 
 }  // namespace noised::pipeline

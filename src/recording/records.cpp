@@ -258,9 +258,10 @@ enum RunBits : std::uint8_t {
   kKnown = 4,
   kMigrated = 8,
   kWaitedPreempted = 16,
-  kHasLife = 32,  // the life follows, as all runs have it since there is this bit
+  kHasLife = 32,        // the life follows, as all runs have it since there is this bit
+  kYielded = 64,        // by sched_yield
+  kWaitedYielded = 128  // what it waited for, it had given away
 };
-constexpr std::uint8_t kAllRunBits = 63;
 constexpr std::uint8_t kLossHasLife = 128;  // beside the kind of a loss: likewise
 
 // Of pids, sources and counts.
@@ -340,10 +341,12 @@ void RecordWriter::run(std::size_t cpu, const account::TaskRun& run, const accou
   bytes_.number(run.name);
   bytes_.byte(static_cast<std::uint8_t>(kHasLife | (run.preempted ? kPreempted : 0) | (run.ended ? kEnded : 0) |
                                         (facts.known ? kKnown : 0) | (facts.migrated ? kMigrated : 0) |
-                                        (facts.wait == account::LossKind::preempted ? kWaitedPreempted : 0)));
-  for (const std::uint64_t each : {std::uint64_t{facts.voluntary}, std::uint64_t{facts.involuntary}, facts.waited_ns,
-                                   std::uint64_t{facts.unseen_runs}, facts.unseen_wait_ns,
-                                   std::uint64_t{facts.minor_faults}, std::uint64_t{facts.major_faults}}) {
+                                        (facts.wait == account::LossKind::preempted ? kWaitedPreempted : 0) |
+                                        (facts.yielded ? kYielded : 0) | (facts.yielded_ns != 0 ? kWaitedYielded : 0)));
+  const std::uint64_t waited_ns = facts.yielded_ns != 0 ? facts.yielded_ns : facts.waited_ns;
+  for (const std::uint64_t each :
+       {std::uint64_t{facts.voluntary}, std::uint64_t{facts.involuntary}, waited_ns, std::uint64_t{facts.unseen_runs},
+        facts.unseen_wait_ns, std::uint64_t{facts.minor_faults}, std::uint64_t{facts.major_faults}}) {
     bytes_.number(each);
   }
   bytes_.number(facts.life);
@@ -358,16 +361,17 @@ void RecordReader::read_run(Record& record) {
   run.tgid = number32(bytes_, good_);
   run.name = number32(bytes_, good_);
   const std::uint8_t bits = bytes_.byte();
-  if (bits > kAllRunBits) good_ = false;
   run.preempted = (bits & kPreempted) != 0;
   run.ended = (bits & kEnded) != 0;
   account::RunFacts& facts = record.facts;
+  facts = account::RunFacts();
+  run.yielded = facts.yielded = (bits & kYielded) != 0;
   facts.known = (bits & kKnown) != 0;
   facts.migrated = (bits & kMigrated) != 0;
   facts.wait = (bits & kWaitedPreempted) != 0 ? account::LossKind::preempted : account::LossKind::queued;
   facts.voluntary = number32(bytes_, good_);
   facts.involuntary = number32(bytes_, good_);
-  facts.waited_ns = bytes_.number();
+  (((bits & kWaitedYielded) != 0) ? facts.yielded_ns : facts.waited_ns) = bytes_.number();
   facts.unseen_runs = number32(bytes_, good_);
   facts.unseen_wait_ns = bytes_.number();
   facts.minor_faults = number32(bytes_, good_);

@@ -78,6 +78,10 @@ std::string totals(const WatchReport& report) {
   }
   text += fmt::format("switches  {} voluntary, {} involuntary; {}\n", counts.voluntary, counts.involuntary,
                       plural(counts.migrations, "migration", "migrations"));
+  if (counts.yields != 0) {
+    text += fmt::format("yields    {} of the involuntary switches: they gave away {}, which nobody stole\n",
+                        counts.yields, format_duration(counts.yielded_ns));
+  }
   text += fmt::format("faults    {} minor, {} major{}\n", counts.minor_faults, counts.major_faults,
                       faults_untimed(report) ? ", whose time is not known: it counts as the tasks' own" : "");
   return text;

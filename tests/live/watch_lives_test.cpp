@@ -4,8 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -109,6 +111,8 @@ TEST_CASE("watch lives: 3,000 children that share few pids, and end now where th
   CHECK(report.counts.voluntary <= voluntary + kChildren + 1);
   CHECK(report.counts.involuntary <= involuntary + kChildren + 1);
   CHECK(report.counts.voluntary + report.counts.involuntary <= voluntary + involuntary + kChildren + 1);
+  // What one did where nobody watches is counted when it comes back; half of them end there.
+  CHECK(report.counts.voluntary > voluntary / 2);
   CHECK(report.counts.minor_faults <= minor_faults);
   CHECK(report.counts.minor_faults > minor_faults / 10);
   CHECK(report.counts.unseen_runs <= voluntary + involuntary);
@@ -138,4 +142,39 @@ TEST_CASE("watch lives: a thread that execs is one life under its leader's pid")
   CHECK(most > voluntary);
   CHECK(most <= voluntary + 5);
   CHECK(report.counts.voluntary < 2 * most);
+}
+
+TEST_CASE("watch yield: what a task gives away by sched_yield is told apart, and stolen by nobody") {
+  const unsigned cpu = probed_cpu();
+  const WatchingDaemon daemon(std::to_string(cpu));
+  const Watched watched = watch(daemon, {SWARM_BINARY, "yield", std::to_string(cpu), "1500"});
+  for (const std::string& line : watched.report.unsupported) {
+    if (line.starts_with("sched_yield")) SKIP(line);
+  }
+  std::istringstream told(watched.out);
+  std::uint64_t yields = 0;
+  std::uint64_t away_ns = 0;
+  std::uint64_t involuntary = 0;
+  std::uint64_t waited_ns = 0;
+  REQUIRE(told >> yields >> away_ns >> involuntary >> waited_ns);
+  const auto found = std::ranges::find(watched.report.tasks, "yielder", &WatchTask::name);
+  REQUIRE(found != watched.report.tasks.end());
+  const WatchCounts& counts = found->counts;
+  std::printf("yields: %llu of %llu, %.3f of %.3f ms; preempted %.3f ms, queued %.3f ms, of %.3f ms by the kernel\n",
+              static_cast<unsigned long long>(counts.yields), static_cast<unsigned long long>(yields),
+              static_cast<double>(counts.yielded_ns) / 1e6, static_cast<double>(away_ns) / 1e6,
+              static_cast<double>(counts.preempted_ns) / 1e6, static_cast<double>(counts.queued_ns) / 1e6,
+              static_cast<double>(waited_ns) / 1e6);
+  REQUIRE(yields > 20);
+  REQUIRE(involuntary > yields + 5);  // it was preempted too
+  // Preempted within the call, or between it and the look at the count, it cannot tell the one from the other.
+  CHECK(counts.yields <= yields);
+  CHECK(counts.yields + 3 >= yields);
+  CHECK(counts.yielded_ns <= away_ns);
+  CHECK(counts.yielded_ns + away_ns / 50 + 3 * 8'000'000 >= away_ns);
+  CHECK(counts.preempted_ns > 0);
+  const auto sum_ns =
+      static_cast<double>(counts.preempted_ns + counts.queued_ns + counts.yielded_ns + counts.unseen_wait_ns);
+  CHECK(std::abs(sum_ns - static_cast<double>(waited_ns)) <= 0.01 * static_cast<double>(waited_ns));
+  CHECK(found->stolen_ns < counts.preempted_ns + counts.queued_ns + counts.run_ns / 4);
 }

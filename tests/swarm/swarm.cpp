@@ -2,12 +2,13 @@
 // Many tasks, for those who watch them.
 // swarm short N         N children, one after the other, each 100 us long, with a thousand names: "PID NAME" lines
 // swarm ranks N ROUNDS  N processes that compute 50 us and wait for each other, again and again
-// swarm hop N A B       N children, one after the other, that hop between CPUs A and B and end on one of them: prints
-// the
-//                       voluntary and involuntary switches and minor faults of all, as the kernel counted them
-// swarm exec ROUNDS     a thread that is not the leader sleeps so often, execs, and sleeps as often again; then prints
-// its
+// swarm hop N A B       N children, one after the other, that hop between CPUs A and B and end on one of them; prints
+//                       the voluntary and involuntary switches and minor faults of all, as the kernel counted them
+// swarm exec ROUNDS     a thread that is not the leader sleeps so often, execs, and sleeps as often again; prints its
 //                       voluntary switches
+// swarm yield CPU MS    the task "yielder" computes beside another that spins, and calls sched_yield again and again;
+//                       prints how often that switched, how many ns it was away for it, and by the kernel's count its
+//                       involuntary switches and how many ns it waited in all
 // swarm bomb MS         every process makes others for so long, as fast as it is let; prints how many there were
 #include <pthread.h>
 #include <sched.h>
@@ -150,6 +151,44 @@ int run_executed(unsigned rounds) {
   return 0;
 }
 
+long involuntary_switches() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+int run_yield(unsigned cpu, std::uint64_t ms) {
+  const std::uint64_t end_ns = now_ns() + ms * 1'000'000;
+  go_to(cpu);
+  const pid_t rival = fork();
+  if (rival < 0) return 1;
+  if (rival == 0) {
+    prctl(PR_SET_NAME, "rival");
+    compute(ms * 1'000'000);
+    _exit(0);
+  }
+  prctl(PR_SET_NAME, "yielder");
+  std::uint64_t yields = 0;
+  std::uint64_t away_ns = 0;
+  for (std::uint64_t round = 0; now_ns() < end_ns; ++round) {
+    compute(round % 50 == 0 ? 8'000'000 : 50'000);
+    const long before = involuntary_switches();
+    const std::uint64_t left_ns = now_ns();
+    sched_yield();
+    const std::uint64_t back_ns = now_ns();
+    if (involuntary_switches() == before) continue;
+    ++yields;
+    away_ns += back_ns - left_ns;
+  }
+  std::uint64_t ran_ns = 0;
+  std::uint64_t waited_ns = 0;
+  std::ifstream("/proc/self/schedstat") >> ran_ns >> waited_ns;
+  std::printf("%llu %llu %ld %llu\n", static_cast<unsigned long long>(yields), static_cast<unsigned long long>(away_ns),
+              involuntary_switches(), static_cast<unsigned long long>(waited_ns));
+  waitpid(rival, nullptr, 0);
+  return 0;
+}
+
 int run_bomb(std::uint64_t ms) {
   auto* const made = shared<std::atomic<std::uint64_t>>();
   const std::uint64_t end_ns = now_ns() + ms * 1'000'000;
@@ -176,7 +215,8 @@ int main(int count, char** arguments) {
   if (what == "hop" && count == 5) return run_hop(number(arguments[2]), number(arguments[3]), number(arguments[4]));
   if (what == "exec" && count == 3) return run_exec(number(arguments[2]));
   if (what == "executed" && count == 3) return run_executed(number(arguments[2]));
+  if (what == "yield" && count == 4) return run_yield(number(arguments[2]), number(arguments[3]));
   if (what == "bomb" && count == 3) return run_bomb(number(arguments[2]));
-  std::fprintf(stderr, "usage: swarm short N | ranks N ROUNDS | hop N A B | exec ROUNDS | bomb MS\n");
+  std::fprintf(stderr, "usage: swarm short N | ranks N ROUNDS | hop N A B | exec ROUNDS | yield CPU MS | bomb MS\n");
   return 2;
 }

@@ -356,3 +356,43 @@ TEST_CASE("watch: everything that happened is told once") {
     for (const Ran& ran : scene.notes.runs) CHECK(ran.facts.unseen_runs == 0);
   }
 }
+
+TEST_CASE("watch: what a task gives away by sched_yield is counted, and stolen by nobody") {
+  Scene scene;
+  const auto yielding = [&](std::uint64_t start_ns, std::uint64_t end_ns, TaskCounts counts, bool yielded) {
+    const TaskRun run{start_ns, end_ns, 7, 7, 7, 1, true, false, counts, {7, 0}, yielded};
+    scene.watch.add(0, run, interval(Kind::task, start_ns, end_ns, 7));
+  };
+  yielding(1'000, 2'000, counts_of(1, 0, 0, 1), true);
+  scene.run(0, 8, 2'000, 4'000, counts_of(1, 0, 1, 0));
+  yielding(4'000, 5'000, counts_of(2, 2'000, 0, 2), false);
+  scene.run(0, 8, 5'000, 8'000, counts_of(2, 0, 2, 0));
+  yielding(8'000, 9'000, counts_of(3, 5'000, 0, 3), true);
+  scene.watch.settle(9'000);
+  REQUIRE(scene.notes.losses.size() == 1);  // of the second wait: the first was a present
+  CHECK(scene.notes.losses[0].loss.kind == LossKind::preempted);
+  CHECK(scene.notes.losses[0].loss.detour.start_ns == 5'000);
+  std::vector<RunFacts> facts;
+  for (const Ran& each : scene.notes.runs) {
+    if (each.run.pid == 7) facts.push_back(each.facts);
+  }
+  REQUIRE(facts.size() == 3);
+  CHECK(facts[0].yielded);
+  CHECK(facts[1].yielded_ns == 2'000);
+  CHECK(facts[1].waited_ns == 0);
+  CHECK_FALSE(facts[1].yielded);
+  CHECK(facts[2].yielded_ns == 0);
+  CHECK(facts[2].waited_ns == 3'000);
+}
+
+TEST_CASE("watch: a switch that the kernel counts as voluntary was no yield") {
+  Scene scene;
+  // Woken on its way to sleep, it looked runnable.
+  const TaskRun run{1'000, 2'000, 7, 7, 7, 1, true, false, counts_of(1, 0, 1, 0), {7, 0}, true};
+  scene.watch.add(0, run, interval(Kind::task, 1'000, 2'000, 7));
+  scene.run(0, 8, 2'000, 4'000, counts_of(1, 0, 1, 0));
+  scene.run(0, 7, 4'000, 5'000, counts_of(2, 500, 2, 0));
+  scene.watch.settle(5'000);
+  REQUIRE(scene.notes.losses.size() == 1);
+  CHECK(scene.notes.losses[0].loss.kind == LossKind::queued);
+}

@@ -165,7 +165,7 @@ class RawKernel final : public KernelEvents {
       states_[place].watched = static_cast<noised_u16>(counts.watched);
       states_[place].probe_pid = counts.probe_pid;
       states_[place].current_pid = counts.current_pid;
-      states_[place].current_task = std::uint64_t{counts.current_pid} << NOISED_TASK_SLOT_SHIFT;
+      states_[place].current_task = counts.current_pid;
       states_[place].task_start_ns = counts.task_start_ns;
     }
   }

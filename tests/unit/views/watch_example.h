@@ -13,7 +13,8 @@ inline WatchReport watch() {
   report.elapsed_ns = 10'000'000'000;
   report.cpus = "1-3";
   report.tasks_seen = 3;
-  report.counts = {230, 200, 30, 12, 4'100, 2, 19'700'000'000, 90'000'000, 10'000'000, 3'990'000, 4, 1'500'000};
+  report.counts = {230,        200,        30,        12, 4'100,     2, 19'700'000'000,
+                   90'000'000, 10'000'000, 3'990'000, 4,  1'500'000, 6, 7'000'000};
   report.runnable_ns = 19'800'000'000;
   report.interruptions = 5123;
   report.incomplete = 1;

@@ -29,6 +29,7 @@ TEST_CASE("the watch has its counts beside its other fields", "[views]") {
       R"("cpus":"1-3","tasks_seen":3,"runs":230,"voluntary":200,"involuntary":30,"migrations":12,)"
       R"("minor_faults":4100,"major_faults":2,"run_ns":19700000000,"preempted_ns":90000000,)"
       R"("queued_ns":10000000,"max_wait_ns":3990000,"unseen_runs":4,"unseen_wait_ns":1500000,)"
+      R"("yields":6,"yielded_ns":7000000,)"
       R"("runnable_ns":19800000000,"interruptions":5123,"incomplete":1,"stolen_ns":200000000,)"
       R"("max_interruption_ns":4000000,"explained_ns":190000000,"overhead_ns":6000000,)"
       R"("hypervisor_ns":2000000,"hardware_ns":1500000,"unexplained_ns":500000,"steal_ns":40000000,"steal_step_ns":10000000,)"
@@ -47,11 +48,11 @@ TEST_CASE("the watch has its counts beside its other fields", "[views]") {
       R"("high_ns":3997695,"count":1}],"tasks":[{"pid":12,"tgid":12,"name":"lmp","ended":true,"runs":130,)"
       R"("voluntary":110,"involuntary":20,"migrations":7,"minor_faults":4000,"major_faults":1,)"
       R"("run_ns":9800000000,"preempted_ns":80000000,"queued_ns":9000000,"max_wait_ns":3990000,)"
-      R"("unseen_runs":3,"unseen_wait_ns":1400000,"stolen_ns":150000000,"interruptions":2600,)"
+      R"("unseen_runs":3,"unseen_wait_ns":1400000,"yields":0,"yielded_ns":0,"stolen_ns":150000000,"interruptions":2600,)"
       R"("categories":{"preemption":98000000,"periodic":52000000}},{"pid":13,"tgid":12,"name":"lmp/1",)"
       R"("ended":false,"runs":100,"voluntary":90,"involuntary":10,"migrations":5,"minor_faults":102,)"
       R"("major_faults":1,"run_ns":9900000000,"preempted_ns":0,"queued_ns":0,"max_wait_ns":0,"unseen_runs":1,)"
-      R"("unseen_wait_ns":100000,"stolen_ns":0,"interruptions":0,"categories":{}}],"lost":{"events":1,)"
+      R"("unseen_wait_ns":100000,"yields":0,"yielded_ns":0,"stolen_ns":0,"interruptions":0,"categories":{}}],"lost":{"events":1,)"
       R"("detours":2,"unpaired":3,"missed_runs":4,"incomplete_detours":5,"by":[{"cpu":1,"reason":"ring_full",)"
       R"("count":7}]},"unsupported":["page_fault duration: fentry refused by kernel"]})");
 }
@@ -99,6 +100,7 @@ runnable  19.8 s: 19.7 s on a CPU, 90.0 ms preempted, 10.0 ms queued after a wak
 stolen    200 ms, 1.01% of that, in 5123 interruptions: 259 per runnable second, the longest 4.00 ms
 steal     40.0 ms, the host's, while they had a CPU: by their share of its time, to 10.0 ms a CPU
 switches  200 voluntary, 30 involuntary; 12 migrations
+yields    6 of the involuntary switches: they gave away 7.00 ms, which nobody stole
 faults    4100 minor, 2 major, whose time is not known: it counts as the tasks' own
 
 how long                              times     mean      p50      p99      max
