@@ -225,10 +225,11 @@ Status TaskSelector::look_for_comm(const std::string& comm, Chosen& chosen) cons
 }
 
 // The first thread of a process may end before the others: it is a zombie until the last of them is done.
+// A thread that execs takes its leader's pid: who has gone since the list was made may be the leader now.
 bool TaskSelector::lives(std::uint32_t process) const {
   return std::ranges::any_of(proc_.threads(process), [&](std::uint32_t thread) {
     const auto task = proc_.stat(process, thread);
-    return task && !task->ended();
+    return !task || !task->ended();
   });
 }
 

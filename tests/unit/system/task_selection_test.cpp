@@ -211,3 +211,16 @@ TEST_CASE("a machine without /proc is told", "[selection]") {
         "cannot list " + directory.path("proc") + ": No such file or directory");
   CHECK_FALSE(selector.threads({}));
 }
+
+TEST_CASE("a process whose thread goes while one looks may have become that thread, by an exec", "[selection]") {
+  const ProcScene scene;
+  scene.add({.pid = 12, .other_threads = {13}});
+  const TaskSelector selector(scene.proc());
+  const Selection settled = selector.settle(by_pids({12})).value();
+  scene.add({.pid = 12, .other_threads = {13}, .state = 'Z'});
+  CHECK(selector.ended(settled));
+  std::filesystem::remove(scene.proc() + "/12/task/13/stat");
+  CHECK_FALSE(selector.ended(settled));
+  std::filesystem::remove(scene.proc() + "/12/task/13");
+  CHECK(selector.ended(settled));
+}
