@@ -344,7 +344,8 @@ Row compare(const Truth& truth, std::span<const DetourView> detours, const Losse
       break;
   }
   // Noise that could not be made, like too little of it, says nothing of noised.
-  if (truth.shape != Shape::absence && (row.injected == 0 || row.reason.empty())) {
+  const bool nothing_done = row.injected == 0 && row.misattributed == 0;
+  if (truth.shape != Shape::absence && (nothing_done || row.reason.empty())) {
     if (row.injected != 0) row.reason = why_undecided(truth, row);
     row.undecided = !row.reason.empty();
   }

@@ -36,6 +36,7 @@ struct Row {
   Verdict verdict = Verdict::fail;
   bool undecided = false;  ///< it failed only because too few could be judged or timed: another try may tell
   std::string reason;      ///< why it did not pass
+  unsigned attempts = 1;   ///< the last of so many: the others were undecided
 
   /// The least that the share of found among those judged can be, and of what was done among those shown, with 95%
   /// certainty (Wilson's bound): found 100 of 100, it is 97.4%. 0 where there is none.

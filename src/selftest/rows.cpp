@@ -44,7 +44,8 @@ Json row_json(const Row& row) {
             {"time_error_percent", Json()},
             {"time_uncertainty_percent", Json()},
             {"verdict", verdict_text(row.verdict)},
-            {"reason", Json()}};
+            {"reason", Json()},
+            {"attempts", row.attempts}};
   if (row.shared) json["misattributed"] = json["least_precision"] = Json();
   if (row.time_error) {
     json["time_error_percent"] = *row.time_error * 100;
@@ -85,7 +86,8 @@ std::string rows_to_text(const std::vector<Row>& rows) {
                {"time error", right},
                {"", left}});
   for (const Row& row : rows) {
-    const std::string verdict(verdict_text(row.verdict));
+    std::string verdict(verdict_text(row.verdict));
+    if (row.attempts > 1) verdict += fmt::format(", attempt {}", row.attempts);
     std::vector<std::string> cells{row.mode, std::to_string(row.cpu)};
     for (const std::uint64_t count : {row.injected, row.found, row.missed, row.misattributed, row.in_doubt})
       cells.push_back(row.verdict == Verdict::unsupported ? "-" : std::to_string(count));

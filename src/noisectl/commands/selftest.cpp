@@ -51,7 +51,7 @@ constexpr std::uint64_t kWays = 100;
 constexpr std::uint64_t kSlowWake = 100'000;
 constexpr unsigned kSlower = 4;
 // A host that takes the CPU again and again, or a kernel that skips programs, leaves too little to judge by, once.
-constexpr int kAttempts = 3;
+constexpr unsigned kAttempts = 3;
 
 Result<std::vector<const Mode*>> choose_modes(const std::vector<std::string>& only) {
   std::vector<const Mode*> chosen;
@@ -164,7 +164,7 @@ Result<std::vector<Row>> run_trials(HttpClient& client, const std::vector<Trial>
     show_progress(trials, i);
     options.cpu = trials[i].cpu;
     options.duration_ns = trials[i].duration_ns;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (unsigned attempt = 0; attempt < kAttempts; ++attempt) {
       const Result<Row> row = run_mode(client, *trials[i].mode, options, stop_fd);
       if (!row) {
         show_progress(trials, trials.size());
@@ -172,6 +172,7 @@ Result<std::vector<Row>> run_trials(HttpClient& client, const std::vector<Trial>
       }
       if (attempt != 0) rows.pop_back();
       rows.push_back(row.value());
+      rows.back().attempts = attempt + 1;
       if (!rows.back().undecided) break;
     }
   }
