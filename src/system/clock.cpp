@@ -208,7 +208,9 @@ Status check_tsc() {
 }
 
 Result<std::optional<std::string>> check_clock_source(const std::string& directory) {
-  constexpr std::array<std::string_view, 3> kOfTheCounter = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"};
+  // tsc-early: before it was calibrated again, some seconds after the start.
+  constexpr std::array<std::string_view, 5> kOfTheCounter = {"tsc", "tsc-early", "kvm-clock", "xen",
+                                                             "hyperv_clocksource_tsc_page"};
   const auto current = read_file(directory + "/current_clocksource");
   const auto available = read_file(directory + "/available_clocksource");
   if (!current || !available) return std::optional<std::string>("the kernel does not tell its clock source");

@@ -75,9 +75,14 @@ class Noises {
   explicit Noises(unsigned cpu) : cpu_(std::to_string(cpu)) {}
 
   void next() {
+    end();
     constexpr std::array kModes = {"task", "hrtimer", "fault", "wake", "ipi", "work", "timer", "munmap", "cache"};
     now_ = std::make_unique<Background>(
         Arguments{NOISE_BINARY, kModes[turn_++ % kModes.size()], "--cpu", cpu_, "--duration", kNoise});
+  }
+
+  void end() const {
+    if (now_) CHECK(now_->wait().exit_code == 0);
   }
 
  private:
@@ -115,6 +120,8 @@ TEST_CASE("soak: memory is flat after the first minute, nothing is lost and no c
              << " interruptions, " << sum(now, "noised_lost_total") << " lost\n";
     }
   }
+  noises.end();
+  CHECK(sum(before, "noised_interruptions_total") > 1'000);
   for (const auto& [name, value] : before) {
     INFO(name);
     if (name.starts_with("noised_lost_total")) CHECK(value == 0);

@@ -157,9 +157,17 @@ long involuntary_switches() {
   return usage.ru_nivcsw;
 }
 
+std::uint64_t waited_ns() {
+  std::uint64_t ran = 0;
+  std::uint64_t waited = 0;
+  std::ifstream("/proc/self/schedstat") >> ran >> waited;
+  return waited;
+}
+
 int run_yield(unsigned cpu, std::uint64_t ms) {
   const std::uint64_t end_ns = now_ns() + ms * 1'000'000;
   go_to(cpu);
+  const std::uint64_t before_ns = waited_ns();
   const pid_t rival = fork();
   if (rival < 0) return 1;
   if (rival == 0) {
@@ -180,11 +188,8 @@ int run_yield(unsigned cpu, std::uint64_t ms) {
     ++yields;
     away_ns += back_ns - left_ns;
   }
-  std::uint64_t ran_ns = 0;
-  std::uint64_t waited_ns = 0;
-  std::ifstream("/proc/self/schedstat") >> ran_ns >> waited_ns;
   std::printf("%llu %llu %ld %llu\n", static_cast<unsigned long long>(yields), static_cast<unsigned long long>(away_ns),
-              involuntary_switches(), static_cast<unsigned long long>(waited_ns));
+              involuntary_switches(), static_cast<unsigned long long>(waited_ns() - before_ns));
   waitpid(rival, nullptr, 0);
   return 0;
 }
