@@ -21,6 +21,7 @@ using namespace noised::live;
 namespace {
 
 constexpr double kTolerance = 0.02;
+constexpr std::uint64_t kEdgeNs = 1'000'000;  // the first of the noise may begin with the window
 
 // A kind of noise, and the source that it is to the victim.
 struct Noise {
@@ -97,17 +98,60 @@ void print(const Noise& noise, const Observed& observed, const victim::Compariso
   std::fflush(stdout);
 }
 
-// While noise was made. What a gap has beyond twice the usual cost of an entry is not its cost, as in probe mode
-// (account/overhead_bounds.h), and goes beside it; once that cost is in what is reported.
+// What the victim lost beyond the events of one detour, in the median of its gaps that hold one detour, with this
+// source alone; 0 without any.
+std::uint64_t usual_cost_ns(const Observed& observed, const std::string& kind, const std::string& name) {
+  std::vector<std::uint64_t> costs;
+  const std::vector<victim::Gap>& gaps = observed.account.gaps;
+  for (const DetourView& detour : observed.detours) {
+    const bool alone = std::ranges::all_of(detour.entries, [&](const DetourEntryView& each) {
+      return each.depth != 0 || (each.kind == kind && each.name == name);
+    });
+    const auto gap =
+        std::ranges::partition_point(gaps, [&](const auto& each) { return each.end_ns < detour.start_ns; });
+    if (!alone || gap == gaps.end() || gap->start_ns > detour.start_ns) continue;
+    if (detour.start_ns + detour.duration_ns > gap->end_ns) continue;
+    std::uint64_t events_ns = 0;
+    for (const DetourEntryView& each : detour.entries) events_ns += each.self_ns;
+    costs.push_back(gap->end_ns - gap->start_ns - std::min(gap->end_ns - gap->start_ns, events_ns));
+  }
+  if (costs.empty()) return 0;
+  std::ranges::nth_element(costs, costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2));
+  return costs[costs.size() / 2];
+}
+
+// While noise was made. What a gap has beyond twice the usual cost of an entry, by the victim's own clock, is not its
+// cost, as in probe mode (account/overhead_bounds.h), and goes beside it.
 victim::Comparison compare_with(const Observed& observed, const std::string& kind, const std::string& name) {
   victim::CompareOptions options;
   options.from_ns = observed.truth->first_ns;
   options.to_ns = observed.truth->last_ns;
-  victim::Comparison all = victim::compare(observed.account, observed.detours, options);
-  const victim::SourceRow row = row_of(all, kind, name);
-  if (kind == "task" || row.count == 0 || row.overhead_ns == 0) return all;
-  options.largest_overhead_ns = row.overhead_ns / row.count;
+  if (kind != "task") options.largest_overhead_ns = 2 * usual_cost_ns(observed, kind, name);
   return victim::compare(observed.account, observed.detours, options);
+}
+
+// How often the noise was made, each time anew and wholly within the time that is compared; and how often it lies in a
+// gap of the victim's in which nothing at all was told.
+struct Untold {
+  std::uint64_t made = 0;
+  std::uint64_t untold = 0;
+};
+Untold untold(const Observed& observed) {
+  Untold counts;
+  const auto holds = [](std::uint64_t start_ns, std::uint64_t end_ns, const selftest::Occurrence& each) {
+    return start_ns <= each.end_ns && each.start_ns <= end_ns;
+  };
+  for (const selftest::Occurrence& each : observed.truth->occurrences) {
+    const bool within = each.start_ns > observed.truth->first_ns + kEdgeNs && each.end_ns < observed.truth->last_ns;
+    counts.made += within && each.slept ? each.count : 0;
+    const bool struck = std::ranges::any_of(
+        observed.account.gaps, [&](const victim::Gap& gap) { return holds(gap.start_ns, gap.end_ns, each); });
+    const bool told = std::ranges::any_of(observed.detours, [&](const DetourView& detour) {
+      return holds(detour.start_ns, detour.start_ns + detour.duration_ns, each);
+    });
+    counts.untold += struck && !told ? 1 : 0;
+  }
+  return counts;
 }
 
 // Most of an interrupt of a few microseconds is no event of the kernel's, and differs from one to the next. What events
@@ -130,6 +174,10 @@ double check(const Noise& noise, const Observed& observed) {
   REQUIRE(row.suffered_ns > 0);
   print(noise, observed, all, row);
   CHECK(observed.account.gaps_missed == 0);
+  const Untold counts = untold(observed);
+  INFO(counts.made << " made, " << row.count << " told, " << counts.untold << " in gaps of which nothing is told");
+  CHECK(counts.untold == 0);
+  if (noise.kind == "task") CHECK(row.count >= counts.made);
   const double error = std::abs(deviation(row.reported_ns(), row.suffered_ns));
   if (noise.kind == "task") {
     CHECK(error <= kTolerance);

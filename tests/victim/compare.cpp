@@ -124,8 +124,8 @@ class Sums {
       const bool last = i + 1 == group.detours.size();
       const std::uint64_t to_ns = last ? group.end_ns : std::max(from_ns, end_of(detour));
       const std::uint64_t lost_ns = within(group.spans, from_ns, to_ns);
-      const std::uint64_t reported_ns = add_detour(detour, !group.spans.empty());
-      const std::uint64_t suffered_ns = std::min(lost_ns, reported_ns + options_.largest_overhead_ns);
+      const std::uint64_t events_ns = add_detour(detour, !group.spans.empty()) - detour.overhead_ns;
+      const std::uint64_t suffered_ns = std::min(lost_ns, events_ns + options_.largest_overhead_ns);
       out_.suffered_ns += suffered_ns;
       out_.beside_ns += lost_ns - suffered_ns;
       add_causes(causes_of(detour), suffered_ns, !group.spans.empty());

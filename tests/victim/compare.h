@@ -16,7 +16,8 @@ struct CompareOptions {
   std::uint64_t from_ns = 0;  ///< what is not wholly between the two does not count, together with all that overlaps it
   std::uint64_t to_ns = UINT64_MAX;
   /// What entering and leaving the kernel, or switching to another task and back, can cost around one detour. What a
-  /// gap has above its detours and this was something else, most likely the host.
+  /// gap has above the events in it and this was something else, most likely the host. What noised says of overhead has
+  /// no part in it.
   std::uint64_t largest_overhead_ns = 50'000;
 };
 
