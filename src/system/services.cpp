@@ -11,6 +11,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/text.h"
+
 namespace noised::system {
 namespace {
 
@@ -31,6 +33,18 @@ std::optional<std::string> parse_cgroup(std::string_view text) {
   return std::nullopt;
 }
 
+std::string most_specific_cgroup(std::string_view text) {
+  const std::string unified = parse_cgroup(text).value_or("/");
+  const auto depth = [](std::string_view path) { return path == "/" ? 0 : std::ranges::count(path, '/'); };
+  std::string_view deepest = unified;
+  for (std::string_view line = take_line(text); !line.empty() || !text.empty(); line = take_line(text)) {
+    const std::size_t at = line.find(":/");
+    if (at == std::string_view::npos || line.starts_with("0:")) continue;
+    if (depth(line.substr(at + 1)) > depth(deepest)) deepest = line.substr(at + 1);
+  }
+  return deepest == "/" ? std::string() : std::string(deepest);
+}
+
 std::string cgroup2_mount() {
   for (const char* path : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
     struct statfs about{};
@@ -39,12 +53,36 @@ std::string cgroup2_mount() {
   return {};
 }
 
-Services::Services(std::string cgroups, std::string proc) : root_(std::move(cgroups)), proc_(std::move(proc)) {}
+namespace {
+
+// All of it, and without an exception: a process that ends between opening and reading fails the reading (ESRCH).
+std::string cgroups_of(const std::string& proc, const std::string& process) {
+  std::ifstream file(std::filesystem::path(proc) / process / "cgroup");
+  std::string text;
+  std::getline(file, text, '\0');
+  return text;
+}
+
+}  // namespace
+
+Services::Services(std::string cgroups, std::string proc) : root_(std::move(cgroups)), proc_(std::move(proc)) {
+  const std::string text = cgroups_of(proc_, "self");
+  has_version_1_ = !text.empty() && (!text.starts_with("0::") || text.find('\n') + 1 < text.size());
+}
+
+// Of version 1 no id is known, so the file of a process says where it is: a task that has ended has no name. That it is
+// the same task is proven as far as version 2 can.
+std::string_view Services::of_cgroup(std::uint64_t id, std::uint32_t pid, std::uint64_t now_ns) {
+  if (cgroups_.contains(id) && !has_version_1_) return cgroups_.find(id)->second;
+  const Process& process = look(pid, now_ns);
+  const std::string_view name = name_of(id, process.path, now_ns);
+  return has_version_1_ && process.path == name && !process.job.empty() ? std::string_view(process.job) : name;
+}
 
 // A cgroup that is newer than the last walk is where its process says that it is, if its id proves that: a service that
 // began within a second of another one has its name at once.
-std::string_view Services::of_cgroup(std::uint64_t id, std::uint32_t pid, std::uint64_t now_ns) {
-  if (!cgroups_.contains(id)) learn(id, of_process(pid, now_ns));
+std::string_view Services::name_of(std::uint64_t id, std::string_view path, std::uint64_t now_ns) {
+  if (!cgroups_.contains(id)) learn(id, path);
   if (const auto found = cgroups_.find(id); found != cgroups_.end()) return found->second;
   if (walked_ns_ != 0 && now_ns - walked_ns_ < kWalkIntervalNs) return {};
   walked_ns_ = now_ns;
@@ -73,18 +111,18 @@ void Services::walk() {
   }
 }
 
-std::string_view Services::of_process(std::uint32_t pid, std::uint64_t now_ns) {
+const Services::Process& Services::look(std::uint32_t pid, std::uint64_t now_ns) {
   if (processes_.size() >= kProcesses) processes_.clear();
   Process& process = processes_[pid];
-  if (process.read_ns != 0 && now_ns - process.read_ns < kProcessAgeNs) return process.path;
-  std::ifstream file(std::filesystem::path(proc_) / std::to_string(pid) / "cgroup");
-  // All of it, and without an exception: a process that ends between opening and reading fails the reading (ESRCH).
-  std::string text;
-  std::getline(file, text, '\0');
+  if (process.read_ns != 0 && now_ns - process.read_ns < kProcessAgeNs) return process;
+  const std::string text = cgroups_of(proc_, std::to_string(pid));
   process.read_ns = now_ns;
   process.path = parse_cgroup(text).value_or("");
   if (process.path == "/") process.path.clear();
-  return process.path;
+  process.job = most_specific_cgroup(text);
+  return process;
 }
+
+std::string_view Services::of_process(std::uint32_t pid, std::uint64_t now_ns) { return look(pid, now_ns).job; }
 
 }  // namespace noised::system

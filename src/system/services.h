@@ -14,6 +14,11 @@ namespace noised::system {
 /// version 2 hierarchy.
 std::optional<std::string> parse_cgroup(std::string_view text);
 
+/// The most specific path there of all hierarchies: on version 1, or on both side by side, a job that Slurm or a
+/// runtime of containers made is in those of controllers, and its service only in systemd's. Of equals that of version
+/// 2, then the first; empty if all are root cgroups.
+std::string most_specific_cgroup(std::string_view text);
+
 /// Where systemd mounts the version 2 hierarchy: alone, or beside version 1; empty if it is not mounted.
 std::string cgroup2_mount();
 
@@ -33,13 +38,17 @@ class Services {
  private:
   struct Process {
     std::uint64_t read_ns = 0;
-    std::string path;
+    std::string path;  // version 2
+    std::string job;   // of all hierarchies
   };
+  const Process& look(std::uint32_t pid, std::uint64_t now_ns);
+  std::string_view name_of(std::uint64_t id, std::string_view path, std::uint64_t now_ns);
   void walk();
   void learn(std::uint64_t id, std::string_view path);
 
   std::string root_;
   std::string proc_;
+  bool has_version_1_;
   std::uint64_t walked_ns_ = 0;
   std::unordered_map<std::uint64_t, std::string> cgroups_;  // by inode, which is the id
   std::unordered_map<std::uint32_t, Process> processes_;

@@ -74,6 +74,37 @@ TEST_CASE("a process names its service", "[trace]") {
   CHECK(services.of_process(7, 2 * kSecond) == "/user.slice");
 }
 
+TEST_CASE("on version 1, and where both are mounted, a process names its job", "[trace]") {
+  const test::TemporaryDirectory root;
+  const std::string cgroups = root.path("sys/fs/cgroup/unified");
+  std::filesystem::create_directories(cgroups + "/system.slice/slurmd.service");
+  const std::uint64_t slurmd = inode(cgroups + "/system.slice/slurmd.service");
+  const std::string job = "/slurm/uid_1000/job_7/step_0";
+  write(root.path("proc/7/cgroup"),
+        "9:memory:" + job + "\n1:name=systemd:/system.slice/slurmd.service\n" + "0::/system.slice/slurmd.service\n");
+  write(root.path("proc/8/cgroup"), "9:memory:/\n1:name=systemd:/system.slice/cron.service\n");
+  SECTION("both") {
+    write(root.path("proc/self/cgroup"), "1:name=systemd:/\n0::/\n");
+    Services services(cgroups, root.path("proc"));
+    CHECK(services.of_cgroup(slurmd, 7, kSecond) == job);
+    CHECK(services.of_process(7, kSecond) == job);
+    CHECK(services.of_cgroup(slurmd, 9, kSecond) == "/system.slice/slurmd.service");  // it has ended
+    write(root.path("proc/7/cgroup"), "9:memory:/other\n0::/\n");                     // the pid is another's
+    CHECK(services.of_cgroup(slurmd, 7, 9 * kSecond) == "/system.slice/slurmd.service");
+  }
+  SECTION("version 1 alone") {
+    write(root.path("proc/self/cgroup"), "1:name=systemd:/\n");
+    write(root.path("proc/7/cgroup"), "9:memory:" + job + "\n1:name=systemd:/system.slice/slurmd.service\n");
+    Services services("", root.path("proc"));
+    CHECK(services.of_cgroup(1, 7, kSecond) == job);
+    CHECK(services.of_cgroup(1, 8, kSecond) == "/system.slice/cron.service");
+    CHECK(services.of_cgroup(1, 9, kSecond) == "");
+  }
+  CHECK(most_specific_cgroup("") == "");
+  CHECK(most_specific_cgroup("12:cpu:/\n\n0::/\n") == "");
+  CHECK(most_specific_cgroup("4:cpu,cpuacct:/a:/b\n") == "/a:/b");
+}
+
 TEST_CASE("cgroup lines of any form are read or left", "[trace]") {
   CHECK(parse_cgroup("0::/a\n") == "/a");
   CHECK(parse_cgroup("0::/a") == "/a");
