@@ -71,7 +71,8 @@ TEST_CASE("watch: switches, runs and faults are the kernel's own counts, waits i
   WatchedTask rival(probed_cpu());
   const KernelCounts before = counts_of(task.pid());
   const WatchReport report = watch(daemon, task.pid(), [&] {
-    std::thread competition([&] { rival.work({.busy_ns = 300'000'000}); });
+    std::thread competition([&] { rival.work({.busy_ns = 600'000'000}); });
+    rival.wait_until_it_runs();
     task.work({.busy_ns = 200'000'000, .naps = 50, .pages = 500});
     competition.join();
   });

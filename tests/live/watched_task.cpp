@@ -106,11 +106,11 @@ WatchedTask::~WatchedTask() {
   waitpid(pid_, nullptr, 0);
 }
 
-void WatchedTask::wait_until_it_blocks() const {
-  REQUIRE(eventually([this] {
+void WatchedTask::wait_for_state(const char* wanted) const {
+  REQUIRE(eventually([&] {
     std::string state;
     stat_of(pid_) >> state;
-    return state == "S";
+    return state == wanted;
   }));
 }
 
@@ -118,7 +118,7 @@ void WatchedTask::work(const TaskWork& work) {
   REQUIRE(write(orders_.get(), &work, sizeof(work)) == static_cast<ssize_t>(sizeof(work)));
   char answer = 0;
   REQUIRE(read(answers_.get(), &answer, 1) == 1);
-  wait_until_it_blocks();
+  wait_for_state("S");
 }
 
 }  // namespace noised::live

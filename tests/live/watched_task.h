@@ -40,9 +40,11 @@ class WatchedTask {
   [[nodiscard]] pid_t pid() const { return pid_; }
   /// Has it do this, and returns once it has, and blocks again.
   void work(const TaskWork& work);
+  /// Returns once it has begun, by another thread's call of work(), and is runnable.
+  void wait_until_it_runs() const { wait_for_state("R"); }
 
  private:
-  void wait_until_it_blocks() const;
+  void wait_for_state(const char* state) const;
 
   Descriptor orders_;
   Descriptor answers_;
