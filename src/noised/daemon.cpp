@@ -29,6 +29,8 @@ namespace {
 
 // A store takes 5 to 100 ns, an interruption at least 1 us with our own programs in it.
 constexpr std::uint64_t kStoringLimitNs = 1'000;
+// The host gives a CPU to somebody else for longer than this: each such time is a detour.
+constexpr std::uint64_t kFinestThresholdNs = 2'000;
 constexpr useconds_t kCalibrationUs = 20'000;
 // A tick of 250 Hz is 6 detours in a drain of 25 ms. Beyond 64 CPUs the feed grows with them, 5 KB for each detour that
 // a drain may bring: else followers would miss some of every drain.
@@ -212,6 +214,19 @@ Status Daemon::start_tracer() {
   return success();
 }
 
+// A nohz_full CPU accounts its time where tasks enter and leave the kernel, and reads what was stolen there too.
+std::optional<std::string> Daemon::why_steal_is_unproven() const {
+  if (options_.config.threshold_ns > kFinestThresholdNs)
+    return "with this threshold the host takes more than detours show";
+  const auto tickless = nohz_full_cpus();
+  const auto is_tickless = [&](unsigned cpu) {
+    return std::ranges::find(tickless.value(), cpu) != tickless.value().end();
+  };
+  if (tickless && std::ranges::any_of(cpus_.probe, is_tickless))
+    return "nohz_full CPUs read steal time elsewhere than in ticks";
+  return std::nullopt;
+}
+
 Status Daemon::start_steal_clock() {
   if (!is_virtual_) return success();
   if (steps_aside()) {
@@ -222,12 +237,8 @@ Status Daemon::start_steal_clock() {
   if (!clock) return clock.error();
   if (clock.value().counts()) {
     steal_clock_.emplace(std::move(clock).value());
-    if (has_loops() && options_.config.threshold_ns > pipeline::kFinestThresholdNs) {
-      run_.unsupported.push_back(
-          fmt::format("stolen_by_host_ns: with a threshold above {} us the host takes more than "
-                      "detours show, so that nothing is proven of any of them",
-                      pipeline::kFinestThresholdNs / 1'000));
-    }
+    if (const auto reason = has_loops() ? why_steal_is_unproven() : std::nullopt)
+      run_.unsupported.push_back("stolen_by_host_ns: nothing is proven: " + *reason);
   } else {
     run_.unsupported.emplace_back(
         "steal time: none was counted here since boot, so what part of its time the hypervisor gave to others is not "
@@ -368,6 +379,7 @@ void Daemon::start_pipeline() {
   const Config& config = options_.config;
   pipeline::PipelineOptions pipeline_options;
   pipeline_options.threshold_ns = config.threshold_ns;
+  pipeline_options.proves_steal = !why_steal_is_unproven();
   pipeline_options.outside = is_virtual_ ? Kind::hypervisor : Kind::hardware;
   if (watches_tasks()) pipeline_options.watched_cpus = cpus_.probe;
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;

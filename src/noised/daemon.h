@@ -52,6 +52,7 @@ class Daemon {
   Status start_clock();
   Status start_tracer();
   Status start_steal_clock();
+  [[nodiscard]] std::optional<std::string> why_steal_is_unproven() const;
   void start_interrupt_counts();
   Status drop_privileges();
   Status start_probes();

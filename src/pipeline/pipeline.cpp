@@ -48,7 +48,7 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
       names_(names),
       chains_(names, sources, services_),
       steal_(kernel, options.steal_clock, loops.empty() ? options.watched_cpus : cpus_of(loops), clocks_.now_ns()),
-      proves_steal_(options.threshold_ns <= kFinestThresholdNs),
+      proves_steal_(options.proves_steal),
       interrupts_(options.interrupts),
       counted_vectors_(interrupts_ == nullptr ? 0 : interrupts_->vectors()),
       feed_(options.feed_size),

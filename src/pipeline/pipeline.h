@@ -37,12 +37,10 @@ struct PipelineClocks {
   std::function<system::ClockSample()> sample = system::read_clock_sample;
 };
 
-/// Where shorter gaps are detours too, all that the host takes lies in detours: below it does nothing of interest.
-inline constexpr std::uint64_t kFinestThresholdNs = 2'000;
-
 struct PipelineOptions {
   std::uint64_t threshold_ns = 0;
   Kind outside = Kind::hypervisor;  ///< what a gap without kernel activity is here: hypervisor or hardware
+  bool proves_steal = true;  ///< steal time is read by ticks, and all of it lies in detours: parts of it can be proven
   /// For what their tasks suffer: all of the tracer's CPUs, or none of them. If there are probes as well, their loops
   /// step aside when a task comes.
   std::vector<unsigned> watched_cpus;
