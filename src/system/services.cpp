@@ -33,13 +33,20 @@ std::optional<std::string> parse_cgroup(std::string_view text) {
   return std::nullopt;
 }
 
-std::string most_specific_cgroup(std::string_view text) {
+std::string most_specific_cgroup(std::string_view text, std::string_view own) {
   const std::string unified = parse_cgroup(text).value_or("/");
   const auto depth = [](std::string_view path) { return path == "/" ? 0 : std::ranges::count(path, '/'); };
+  const auto is_own = [own](std::string_view line) {
+    std::string_view rest = own;
+    while (!rest.empty()) {
+      if (take_line(rest) == line) return true;
+    }
+    return false;
+  };
   std::string_view deepest = unified;
   for (std::string_view line = take_line(text); !line.empty() || !text.empty(); line = take_line(text)) {
     const std::size_t at = line.find(":/");
-    if (at == std::string_view::npos || line.starts_with("0:")) continue;
+    if (at == std::string_view::npos || line.starts_with("0:") || (unified != "/" && is_own(line))) continue;
     if (depth(line.substr(at + 1)) > depth(deepest)) deepest = line.substr(at + 1);
   }
   return deepest == "/" ? std::string() : std::string(deepest);
@@ -66,8 +73,8 @@ std::string cgroups_of(const std::string& proc, const std::string& process) {
 }  // namespace
 
 Services::Services(std::string cgroups, std::string proc) : root_(std::move(cgroups)), proc_(std::move(proc)) {
-  const std::string text = cgroups_of(proc_, "self");
-  has_version_1_ = !text.empty() && (!text.starts_with("0::") || text.find('\n') + 1 < text.size());
+  own_ = cgroups_of(proc_, "self");
+  has_version_1_ = !own_.empty() && (!own_.starts_with("0::") || own_.find('\n') + 1 < own_.size());
 }
 
 // Of version 1 no id is known, so the file of a process says where it is: a task that has ended has no name. That it is
@@ -119,7 +126,7 @@ const Services::Process& Services::look(std::uint32_t pid, std::uint64_t now_ns)
   process.read_ns = now_ns;
   process.path = parse_cgroup(text).value_or("");
   if (process.path == "/") process.path.clear();
-  process.job = most_specific_cgroup(text);
+  process.job = most_specific_cgroup(text, own_);
   return process;
 }
 

@@ -100,9 +100,14 @@ TEST_CASE("on version 1, and where both are mounted, a process names its job", "
     CHECK(services.of_cgroup(1, 8, kSecond) == "/system.slice/cron.service");
     CHECK(services.of_cgroup(1, 9, kSecond) == "");
   }
-  CHECK(most_specific_cgroup("") == "");
-  CHECK(most_specific_cgroup("12:cpu:/\n\n0::/\n") == "");
-  CHECK(most_specific_cgroup("4:cpu,cpuacct:/a:/b\n") == "/a:/b");
+  CHECK(most_specific_cgroup("", "") == "");
+  CHECK(most_specific_cgroup("12:cpu:/\n\n0::/\n", "") == "");
+  CHECK(most_specific_cgroup("4:cpu,cpuacct:/a:/b\n", "") == "/a:/b");
+  // A container that everything runs in, the daemon too, is no job of the task's.
+  const char* both = "4:memory:/container/9\n3:cpu:/\n0::/some.service\n";
+  CHECK(most_specific_cgroup(both, "4:memory:/container/9\n3:cpu:/\n0::/\n") == "/some.service");
+  CHECK(most_specific_cgroup(both, "4:memory:/container/8\n3:cpu:/\n0::/\n") == "/container/9");
+  CHECK(most_specific_cgroup("4:memory:/container/9\n0::/\n", "4:memory:/container/9\n0::/\n") == "/container/9");
 }
 
 TEST_CASE("cgroup lines of any form are read or left", "[trace]") {
