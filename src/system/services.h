@@ -15,9 +15,9 @@ namespace noised::system {
 std::optional<std::string> parse_cgroup(std::string_view text);
 
 /// The most specific path there of all hierarchies: on version 1, or on both side by side, a job that Slurm or a
-/// runtime of containers made is in those of controllers, and its service only in systemd's. Where version 2 has a path,
-/// a line of version 1 that the daemon has too (`own`, the text of its own file) says nothing about the task. Of equals
-/// that of version 2, then the first; empty if all are root cgroups.
+/// runtime of containers made is in those of controllers, and its service only in systemd's. Where version 2 has a
+/// path, a line of version 1 that the daemon has too (`own`, the text of its own file) says nothing about the task. Of
+/// equals that of version 2, then the first; empty if all are root cgroups.
 std::string most_specific_cgroup(std::string_view text, std::string_view own);
 
 /// Where systemd mounts the version 2 hierarchy: alone, or beside version 1; empty if it is not mounted.
