@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One page fault from its two records: the instant that says where it struck, and the interval of its handling.
+// The ledger of a detour: whose each of its nanoseconds was. Pure: no clock, no I/O.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,6 @@
 #include "model/types.h"
 
 namespace noised::account {
-
-// The ledger of a detour: whose each of its nanoseconds was. Pure: no clock, no I/O.
 
 /// One interval of a detour, with the time that was its own and not a nested one's.
 struct LedgerEntry {
