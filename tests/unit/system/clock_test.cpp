@@ -295,6 +295,24 @@ TEST_CASE("a sample for now gives its place to the next, and what lies before it
                  world.ns_at(world.now_ticks() - 4'900'000 * kTick)) < 100);
 }
 
+TEST_CASE("a rate that was learned in a moment is no bend once it is known better", "[trace]") {
+  // As a daemon starts: two samples 20 ms apart, a second of preparations, a sample, and half a second to the first
+  // drain. The second sample is off by as much as its bracket allows.
+  const auto start = [](bool for_now) {
+    ClockMap clock;
+    constexpr std::uint64_t kHalf = kTick * 3 / 10;  // 300 ns
+    clock.add(sample_at(kStart, kHalf));
+    ClockSample second = sample_at(kStart + 20'000'000, kHalf);
+    second.ns += 300;
+    clock.add(second, for_now);
+    clock.add(sample_at(kStart + 1'000'000'000, kHalf));
+    clock.add(sample_at(kStart + 1'500'000'000, kHalf));
+    return clock;
+  };
+  CHECK(start(true).uncertainty_ns() < 1'000);
+  CHECK(start(false).uncertainty_ns() > 10'000);
+}
+
 TEST_CASE("a sample for now that is refused leaves the one before it", "[trace]") {
   ClockMap clock;
   clock.add(sample_at(kStart));
