@@ -59,6 +59,7 @@ class LoopCpu {
   /// What else is lost on this CPU may be counted there as well.
   [[nodiscard]] LedgerCounter& counter() { return counter_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
+  [[nodiscard]] const OverheadBounds& bounds() const { return bounds_; }
   /// Time skipped, in ns, as the next.
   [[nodiscard]] std::uint64_t blind_ns() const { return blind_ns_; }
   [[nodiscard]] std::uint64_t rested_ns() const { return rested_ns_; }

@@ -64,4 +64,19 @@ void OverheadBounds::learn(const Gap& gap, std::uint64_t at_ns) {
   bounds_[at] = std::max({kFloorNs, 2 * median, median + kSpreads * (median - seen.lower_quartile())});
 }
 
+void LearnedBounds::add(const OverheadBounds& bounds) {
+  for (std::size_t at = 0; at < rows_.size(); ++at) {
+    const auto place = static_cast<GapPlace>(at / kKindCount);
+    const auto kind = static_cast<Kind>(at % kKindCount);
+    const std::uint64_t samples = bounds.samples(place, kind);
+    if (samples == 0) continue;
+    Row& row = rows_[at];
+    const std::uint64_t bound_ns = bounds.bound(place, kind);
+    row.least_ns = row.cpus == 0 ? bound_ns : std::min(row.least_ns, bound_ns);
+    row.most_ns = std::max(row.most_ns, bound_ns);
+    row.samples += samples;
+    ++row.cpus;
+  }
+}
+
 }  // namespace noised::account

@@ -13,6 +13,12 @@ namespace noised::account {
 enum class GapPlace : std::uint8_t { before, between, after };
 inline constexpr std::size_t kGapPlaces = 3;
 
+/// "before", "between" or "after".
+constexpr const char* to_string(GapPlace place) {
+  if (place == GapPlace::before) return "before";
+  return place == GapPlace::between ? "between" : "after";
+}
+
 /// Time inside a detour and outside every interval.
 struct Gap {
   GapPlace place = GapPlace::before;
@@ -63,6 +69,11 @@ class OverheadBounds {
   [[nodiscard]] std::uint64_t bound(GapPlace place, Kind kind) const { return bounds_[index(place, kind)]; }
   /// Takes a gap of a detour that is not in doubt into account; the detour ended at `at_ns`, not before the last one.
   void learn(const Gap& gap, std::uint64_t at_ns = 0);
+  /// How many gaps the bound of this place and kind is learned from; 0: too few were seen, it is the first guess.
+  [[nodiscard]] std::uint64_t samples(GapPlace place, Kind kind) const {
+    const std::uint64_t count = seen_[index(place, kind)].count();
+    return count < kEnoughSamples ? 0 : count;
+  }
 
  private:
   static std::size_t index(GapPlace place, Kind kind) {
@@ -72,6 +83,32 @@ class OverheadBounds {
   std::array<LowerHalf, kGapPlaces * kKindCount> seen_{};
   std::array<std::uint64_t, kGapPlaces * kKindCount> bounds_{};
   std::array<std::uint64_t, kGapPlaces * kKindCount> halved_ns_{};
+};
+
+/// What the CPUs of a node have learned, by place and kind; of a fixed size, for a snapshot.
+class LearnedBounds {
+ public:
+  struct Row {
+    std::uint64_t cpus = 0;      ///< that have learned it
+    std::uint64_t least_ns = 0;  ///< the smallest of their bounds,
+    std::uint64_t most_ns = 0;   ///< and the largest
+    std::uint64_t samples = 0;   ///< gaps that they have learned it from
+  };
+
+  void clear() { rows_ = {}; }
+  /// Adds what one CPU has learned.
+  void add(const OverheadBounds& bounds);
+  /// Calls visit(GapPlace, Kind, const Row&) for each that was learned, by place, then kind.
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
+    for (std::size_t at = 0; at < rows_.size(); ++at) {
+      if (rows_[at].cpus != 0)
+        visit(static_cast<GapPlace>(at / kKindCount), static_cast<Kind>(at % kKindCount), rows_[at]);
+    }
+  }
+
+ private:
+  std::array<Row, kGapPlaces * kKindCount> rows_{};
 };
 
 }  // namespace noised::account

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "account/matcher.h"
+#include "account/overhead_bounds.h"
 #include "account/task_run.h"
 #include "base/files.h"
 #include "model/histogram.h"
@@ -52,6 +53,7 @@ struct Snapshot {
   ReportClock clock;
   ReportLost lost;
   std::uint64_t orphan_intervals = 0;
+  LearnedBounds bounds;  ///< of all loops
   std::vector<CpuSnapshot> cpus;
   std::optional<AsideView> aside;  ///< where loops step aside
   std::vector<ProgramView> programs;

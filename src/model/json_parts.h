@@ -187,6 +187,15 @@ inline constexpr auto kAsideFields = [](auto& aside, const auto& field) {
   field("max_ns", aside.max_ns);
 };
 
+inline constexpr auto kOverheadBoundFields = [](auto& bound, const auto& field) {
+  field("place", bound.place);
+  field("kind", bound.kind);
+  field("cpus", bound.cpus);
+  field("least_ns", bound.least_ns);
+  field("most_ns", bound.most_ns);
+  field("samples", bound.samples);
+};
+
 inline constexpr auto kStatusFields = [](auto& status, const auto& field) {
   field.schema("noised.status/1");
   field("version", status.version);
@@ -208,6 +217,8 @@ inline constexpr auto kStatusFields = [](auto& status, const auto& field) {
   field("programs", status.programs, kProgramFields);
   field("unsupported", status.unsupported);
   if (field.has("aside", status.aside)) field("aside", *status.aside, kAsideFields);
+  if (field.has("overhead_bounds", status.overhead_bounds))
+    field("overhead_bounds", status.overhead_bounds, kOverheadBoundFields);
 };
 
 inline constexpr auto kCountsFields = [](auto& counts, const auto& field) {

@@ -78,6 +78,16 @@ struct AsideView {
   bool operator==(const AsideView&) const = default;
 };
 
+/// What entering and leaving the kernel can cost, as loops have learned it from the gaps of their own detours.
+struct OverheadBoundView {
+  std::string place;           ///< of the gap: "before" the first interval of a detour, "between" two, "after" the last
+  std::string kind;            ///< of the interval behind it; of the last one where there is none
+  std::uint64_t cpus = 0;      ///< that have learned it
+  std::uint64_t least_ns = 0;  ///< of their bounds: a longer gap is not all overhead,
+  std::uint64_t most_ns = 0;   ///< and the largest
+  std::uint64_t samples = 0;   ///< gaps learned from; those of before count for half as much every 15 s
+};
+
 struct StatusView {
   std::string version;
   std::string host;
@@ -98,6 +108,7 @@ struct StatusView {
   std::uint64_t orphan_intervals = 0;  ///< intervals outside every detour
   std::vector<ProgramView> programs;
   std::vector<std::string> unsupported;
+  std::vector<OverheadBoundView> overhead_bounds;  ///< by place, then kind; empty in a replay
 };
 
 }  // namespace noised

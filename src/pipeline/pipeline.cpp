@@ -381,6 +381,7 @@ void Pipeline::add_dropped_origins(ReportLost& lost) const {
 void Pipeline::fill(account::Snapshot& snapshot) const {
   snapshot.lost = ReportLost{};
   snapshot.orphan_intervals = 0;
+  snapshot.bounds.clear();
   snapshot.cpus.resize(streams_.empty() && tasks_ ? tasks_->size() : streams_.size());
   for (std::size_t index = 0; index < streams_.size(); ++index) {
     const Stream& stream = streams_[index];
@@ -388,6 +389,7 @@ void Pipeline::fill(account::Snapshot& snapshot) const {
     account::add_losses(stream.loop.cpu(), stream.losses(), snapshot.lost);
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
     snapshot.orphan_intervals += stream.watched.matcher().orphans();
+    snapshot.bounds.add(stream.watched.bounds());
   }
   if (tasks_) tasks_->fill(snapshot);
   steal_.fill(snapshot);

@@ -28,6 +28,23 @@ std::string programs_text(const std::vector<ProgramView>& programs) {
   return table.text();
 }
 
+std::string bounds_text(const std::vector<OverheadBoundView>& bounds) {
+  if (bounds.empty()) return "";
+  Table table({{"overhead of a gap", Align::left},
+               {"at most", Align::right},
+               {"CPUs", Align::right},
+               {"gaps seen", Align::right}});
+  for (const OverheadBoundView& bound : bounds) {
+    const std::string most = format_duration(bound.most_ns);
+    table.add({printable(bound.place) + " " + printable(bound.kind),
+               bound.least_ns == bound.most_ns ? most : format_duration(bound.least_ns) + " to " + most,
+               std::to_string(bound.cpus), std::to_string(bound.samples)});
+  }
+  return table.text() +
+         "learned from this run, within the last minute; what a gap has beyond it is not the kernel's. On a virtual "
+         "machine,\nwhat it costs to exit to the host and come back is among it.\n\n";
+}
+
 // Without one there is no threshold, no second clock, and no interval outside of detours.
 bool has_loop(const StatusView& status) { return status.mode != "watch"; }
 
@@ -65,7 +82,8 @@ std::string to_text(const StatusView& status) {
   text += "lost          " + lost_text(status.lost) + "\n";
   if (has_loop(status))
     text += fmt::format("orphans       {} intervals outside every detour\n", status.orphan_intervals);
-  return text + "\n" + programs_text(status.programs) + "\n" + unsupported_text(status.unsupported);
+  return text + "\n" + programs_text(status.programs) + "\n" + bounds_text(status.overhead_bounds) +
+         unsupported_text(status.unsupported);
 }
 
 }  // namespace noised::views

@@ -235,6 +235,17 @@ TEST_CASE("status, report and histogram answer in text and in JSON", "[core]") {
   const Json histogram = daemon.json("histogram");
   CHECK_FALSE(histogram.at("series").empty());
   for (const Json& series : histogram.at("series")) CHECK(series.at("count") > 0);
+  // What entry and exit can cost beside the timer's interrupt is learned from 16 of them.
+  const auto has_learned = [&] {
+    const Json status = daemon.json("status");
+    const Json bounds = status.contains("overhead_bounds") ? status.at("overhead_bounds") : Json::array();
+    return std::any_of(bounds.begin(), bounds.end(), [](const Json& bound) {
+      return bound.at("place") == "before" && bound.at("kind") == "vector" && bound.at("cpus") == 1U &&
+             bound.at("samples") >= 16U && bound.at("least_ns") >= 2'000U &&
+             bound.at("least_ns") == bound.at("most_ns");
+    });
+  };
+  if (has_tick(probed_cpu())) CHECK(eventually(has_learned));
   daemon.stop();
   CHECK(names_in(directory.path()).empty());
   CHECK(programs_left_behind().empty());

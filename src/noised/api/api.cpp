@@ -86,6 +86,10 @@ std::string status_json(const ApiContext& context, const account::Snapshot& snap
   status.programs = snapshot.programs;
   status.aside = snapshot.aside;
   status.unsupported = context.run.unsupported;
+  snapshot.bounds.for_each([&](account::GapPlace place, Kind kind, const account::LearnedBounds::Row& row) {
+    status.overhead_bounds.push_back(
+        {to_string(place), std::string(to_string(kind)), row.cpus, row.least_ns, row.most_ns, row.samples});
+  });
   return views::to_json(status);
 }
 

@@ -99,6 +99,34 @@ TEST_CASE("the bound is a first guess until enough gaps were seen", "[attributio
   REQUIRE(bounds.bound(GapPlace::before, Kind::vector) <= 2 * one_bucket_above(50'000));
 }
 
+TEST_CASE("what CPUs have learned is told from the smallest bound to the largest, with its sample", "[attribution]") {
+  std::array<OverheadBounds, 3> cpus;
+  for (int i = 0; i < 20; ++i) cpus[0].learn({GapPlace::before, Kind::vector, 5'000});
+  for (int i = 0; i < 30; ++i) cpus[1].learn({GapPlace::before, Kind::vector, 50'000});
+  for (int i = 0; i < 15; ++i) cpus[2].learn({GapPlace::before, Kind::vector, 500'000});  // too few
+  for (int i = 0; i < 16; ++i) cpus[2].learn({GapPlace::after, Kind::irq, 100});
+  LearnedBounds learned;
+  for (const OverheadBounds& bounds : cpus) learned.add(bounds);
+  std::vector<std::string> told;
+  learned.for_each([&](GapPlace place, Kind kind, const LearnedBounds::Row& row) {
+    told.push_back(std::string(to_string(place)) + " " + std::string(to_string(kind)));
+    if (place == GapPlace::before) {
+      CHECK(row.cpus == 2);
+      CHECK(row.samples == 50);
+      CHECK(row.least_ns == cpus[0].bound(place, kind));
+      CHECK(row.most_ns == cpus[1].bound(place, kind));
+    } else {
+      CHECK(row.cpus == 1);
+      CHECK(row.samples == 16);
+      CHECK(row.least_ns == OverheadBounds::kFloorNs);
+      CHECK(row.most_ns == OverheadBounds::kFloorNs);
+    }
+  });
+  CHECK(told == std::vector<std::string>{"before vector", "after irq"});
+  learned.clear();
+  learned.for_each([](GapPlace, Kind, const LearnedBounds::Row&) { FAIL_CHECK("nothing is left"); });
+}
+
 TEST_CASE("every place and kind has a bound of its own", "[attribution]") {
   const auto typical = [](std::size_t place, std::size_t kind) { return 1'000 * (1 + place * kKindCount + kind); };
   OverheadBounds bounds;

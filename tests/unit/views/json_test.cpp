@@ -95,6 +95,19 @@ TEST_CASE("a status tells of loops that step aside, and only where they do", "[v
         std::string::npos);
 }
 
+TEST_CASE("a status tells what overhead can be, where loops have learned it", "[views]") {
+  StatusView status = examples::status();
+  CHECK(views::to_text(status).find("overhead of a gap") == std::string::npos);
+  status.overhead_bounds = {{"before", "vector", 3, 2'000, 25'000, 640}, {"after", "irq", 1, 2'000, 2'000, 16}};
+  const std::string json = views::to_json(status);
+  CHECK(json.find(R"("overhead_bounds":[{"place":"before","kind":"vector","cpus":3,"least_ns":2000,"most_ns":25000,)"
+                  R"("samples":640},{"place":"after")") != std::string::npos);
+  CHECK(views::to_json(views::parse_status(json).value()) == json);
+  const std::string text = views::to_text(status);
+  CHECK(text.find("before vector      2.00 us to 25.0 us     3        640\n") != std::string::npos);
+  CHECK(text.find("after irq                     2.00 us     1         16\n") != std::string::npos);
+}
+
 TEST_CASE("every view comes back from its JSON as it was", "[views]") {
   const std::string report = views::to_json(examples::report());
   CHECK(views::to_json(views::parse_report(report).value()) == report);
