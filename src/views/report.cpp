@@ -58,15 +58,19 @@ bool is_event(const ReportSource& source) {
 }
 
 // Where the host's time is known to lie; empty if of none.
-std::string placed_steal(const Report& report, unsigned cpu) {
+std::string placed_steal(const Report& report, const ReportCpu& cpu) {
   std::uint64_t in_gaps_ns = 0;
   std::uint64_t in_intervals_ns = 0;
   for (const ReportSource& source : report.sources) {
-    if (source.cpu == cpu) (is_event(source) ? in_intervals_ns : in_gaps_ns) += source.stolen_by_host_ns;
+    std::uint64_t& sum_ns = is_event(source) ? in_intervals_ns : in_gaps_ns;
+    if (source.cpu == cpu.cpu) sum_ns = saturating_add(sum_ns, source.stolen_by_host_ns);
   }
-  if (in_gaps_ns + in_intervals_ns == 0) return "";
-  return fmt::format("CPU {}: of that, at least {} in gaps and {} in intervals\n", cpu, format_duration(in_gaps_ns),
-                     format_duration(in_intervals_ns));
+  const std::uint64_t placed_ns = saturating_add(in_gaps_ns, in_intervals_ns);
+  if (placed_ns == 0) return "";
+  return fmt::format(
+      "CPU {}: of that, at least {} in gaps and {} in intervals; in which the other {} lies is not known\n", cpu.cpu,
+      format_duration(in_gaps_ns), format_duration(in_intervals_ns),
+      format_duration(cpu.steal_ns - std::min(cpu.steal_ns, placed_ns)));
 }
 
 // What was counted besides, and what was not observed.
@@ -78,7 +82,7 @@ std::string certainty(const Report& report) {
       text += fmt::format("CPU {}: the host counted {} of steal time ({}, {})\n", cpu.cpu,
                           format_duration(cpu.steal_ns), printable(cpu.steal_source),
                           is_exact ? "to the nanosecond" : "in steps of " + format_duration(cpu.steal_step_ns));
-      text += placed_steal(report, cpu.cpu);
+      text += placed_steal(report, cpu);
     } else if (cpu.steal_step_ns != 0) {  // a recording of when the ledger was divided by it
       text += fmt::format(
           "CPU {}: {} of steal time counted, in steps of {}: hypervisor is at most their sum, the rest of "

@@ -86,7 +86,8 @@ TEST_CASE("steal time is told with its source, and of an old recording what it d
   crond.stolen_by_host_ns = 150'000;
   report.sources.push_back({1, "hypervisor", "hypervisor", "hypervisor", 1, 2'000'000, 0, 0, 0, 0, 0.1, 1, 1'000'000});
   const std::string told = views::to_text(report);
-  CHECK(told.find("CPU 1: of that, at least 1.00 ms in gaps and 150 us in intervals\n") != std::string::npos);
+  CHECK(told.find("CPU 1: of that, at least 1.00 ms in gaps and 150 us in intervals; in which the other 840 us "
+                  "lies is not known\n") != std::string::npos);
   CHECK(told.find("CPU  source      count  stretched      by    mean  without\n"
                   "  1  task:crond      2          1  150 us  375 us   300 us\n") != std::string::npos);
   report.cpus[0].steal_source = "/proc/stat";
