@@ -24,6 +24,8 @@ std::uint64_t bound_of(const std::vector<std::uint64_t>& sorted) {
 struct Learned {
   std::uint64_t mean_ns = 0;
   std::uint64_t bound_ns = 0;
+  std::uint64_t most_ns = 0;  // within the bound
+  std::uint64_t samples = 0;  // likewise
 };
 
 Learned learned(std::vector<std::uint64_t> samples) {
@@ -32,7 +34,12 @@ Learned learned(std::vector<std::uint64_t> samples) {
   const std::uint64_t bound_ns = bound_of(samples);
   const auto end = std::ranges::upper_bound(samples, bound_ns);
   const auto count = static_cast<std::uint64_t>(end - samples.begin());
-  return {std::accumulate(samples.begin(), end, std::uint64_t{0}) / count, bound_ns};
+  return {std::accumulate(samples.begin(), end, std::uint64_t{0}) / count, bound_ns, *(end - 1), count};
+}
+
+TimerWays ways_of(const Learned& in, const Learned& out) {
+  if (in.samples == 0 || out.samples == 0) return {};
+  return {in.mean_ns + out.mean_ns, in.most_ns + out.most_ns, std::min(in.samples, out.samples)};
 }
 
 std::uint64_t least_ns(const std::vector<std::uint64_t>& samples) {
@@ -42,6 +49,16 @@ std::uint64_t least_ns(const std::vector<std::uint64_t>& samples) {
 }  // namespace
 
 EntryCost EntryCosts::of(const Interval& first) const { return is_timer(first) ? timer : EntryCost{}; }
+
+std::optional<Untold> EntryCosts::untold(std::span<const Interval> intervals, const Detour& told) const {
+  if (timer_ways.samples == 0 || intervals.empty() || !is_timer(intervals.front())) return std::nullopt;
+  std::uint64_t end_ns = 0;
+  for (const Interval& interval : intervals) end_ns = std::max(end_ns, interval.end_ns);
+  const std::uint64_t events_ns = end_ns - intervals.front().start_ns;
+  const std::uint64_t beside_ns = told.end_ns - told.start_ns - std::min(events_ns, told.end_ns - told.start_ns);
+  return Untold{timer_ways.mean_ns - std::min(beside_ns, timer_ways.mean_ns),
+                timer_ways.most_ns - std::min(beside_ns, timer_ways.most_ns)};
+}
 
 std::uint64_t EntryCosts::shortest_return_ns() const { return (timer.before_ns + timer.after_ns) / 2; }
 
@@ -85,8 +102,10 @@ EntryCosts EntryLearner::learn(std::span<const Detour> gaps) const {
     if (at != end) add_gap(gap, {at, end}, samples);
     at = end;
   }
-  return {
-      {least_ns(samples.before), least_ns(samples.after)}, learned(samples.in).mean_ns, learned(samples.out).bound_ns};
+  return {{least_ns(samples.before), least_ns(samples.after)},
+          learned(samples.in).mean_ns,
+          learned(samples.out).bound_ns,
+          ways_of(learned(samples.before), learned(samples.after))};
 }
 
 }  // namespace noised::account

@@ -5,6 +5,7 @@
 #include <noised/abi.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "account/attributor.h"
@@ -91,6 +92,12 @@ struct CurrentTask {
   std::uint64_t life = 0;
 };
 
+/// What an interruption took beside what is told of it: an estimate, and the most that it can be.
+struct Untold {
+  std::uint64_t mean_ns = 0;
+  std::uint64_t most_ns = 0;
+};
+
 /// Time that a task lost in one piece.
 struct Loss {
   Detour detour;
@@ -98,8 +105,9 @@ struct Loss {
   SourceId name = 0;
   std::uint8_t group = 0;
   LossKind kind = LossKind::interrupted;
-  std::uint64_t waited_ns = 0;  ///< of it, without a CPU (RunFacts); none of it while it had the CPU
-  std::uint64_t life = 0;       ///< as in RunFacts
+  std::uint64_t waited_ns = 0;                  ///< of it, without a CPU (RunFacts); none of it while it had the CPU
+  std::uint64_t life = 0;                       ///< as in RunFacts
+  std::optional<Untold> untold = std::nullopt;  ///< of an interruption; nothing: not known
 };
 
 // The ledger of a loss: whose each of its nanoseconds was. Pure: no clock, no I/O.

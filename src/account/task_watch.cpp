@@ -113,6 +113,7 @@ std::size_t TaskWatch::tell_interruptions(std::size_t cpu, const RunPart& part, 
                               [&](const Detour& whole, std::span<const Interval> intervals) {
                                 Loss loss = of;
                                 loss.detour = whole;
+                                loss.untold = costs_.untold(intervals, whole);
                                 told_ns_[cpu] = whole.end_ns;
                                 sink_.lost(cpu, loss, intervals);
                               });

@@ -90,6 +90,7 @@ class TaskWatch {
 
   /// From now on, what is lost is told with these costs. Before, they are unknown.
   void set_costs(const EntryCosts& costs) { costs_ = costs; }
+  [[nodiscard]] const EntryCosts& costs() const { return costs_; }
   /// Anything that happened there, runs of kernel threads included; not those of other tasks.
   void add(std::size_t cpu, const Interval& interval);
   /// The CPU left its idle state, and this task was woken when the interval began.

@@ -31,6 +31,14 @@ void add_run(std::uint64_t run_ns, const RunFacts& facts, WatchCounts& counts) {
   counts.unseen_wait_ns += facts.unseen_wait_ns;
 }
 
+void add_untold(const std::optional<Untold>& untold, WatchUntold& sum) {
+  ++sum.interrupted;
+  if (!untold) return;
+  ++sum.estimated;
+  sum.rest_ns += untold->mean_ns;
+  sum.rest_most_ns += untold->most_ns;
+}
+
 void add_categories(const DetourLedger& ledger, const SourceTable& sources,
                     std::array<std::uint64_t, kCategoryCount>& categories) {
   const auto at = [&](Category category) -> std::uint64_t& { return categories[static_cast<std::size_t>(category)]; };
@@ -119,6 +127,7 @@ void WatchAccount::lost(const Loss& loss, const DetourLedger& ledger) {
   if (loss.detour.start_ns < began_ns_) return;
   const std::uint64_t ns = loss.detour.end_ns - loss.detour.start_ns;
   counter_.count(ledger);
+  if (loss.kind == LossKind::interrupted) add_untold(loss.untold, untold_);
   if (loss.kind != LossKind::interrupted) {
     add_wait(loss.waited_ns, loss.kind, counts_);
     waits_.add(loss.waited_ns);

@@ -36,6 +36,8 @@ class WatchAccount {
   void fill(WatchReport& report) const;
   /// Adds to a filled report a run that has not ended yet.
   void add_current(const CurrentTask& current, std::uint64_t now_ns, WatchReport& report) const;
+  /// What interruptions took beside what was told; `measured` is for who knows it to fill.
+  [[nodiscard]] const WatchUntold& untold() const { return untold_; }
   [[nodiscard]] std::uint64_t began_ns() const { return began_ns_; }
 
  private:
@@ -63,6 +65,7 @@ class WatchAccount {
   const SourceTable& sources_;
   std::uint64_t began_ns_;
   LedgerCounter counter_;
+  WatchUntold untold_;
   WatchCounts counts_;
   std::uint64_t seen_ = 0;
   std::uint64_t forgotten_life_ = 0;  // the latest of those forgotten that may run again: up to it, none is new

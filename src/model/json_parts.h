@@ -332,6 +332,14 @@ inline constexpr auto kMarkedPhaseFields = [](auto& phase, const auto& field) {
   field("costs", phase.costs, kPhaseCostFields);
 };
 
+inline constexpr auto kUntoldFields = [](auto& untold, const auto& field) {
+  field("interrupted", untold.interrupted);
+  field("estimated", untold.estimated);
+  field("rest_ns", untold.rest_ns);
+  field("rest_most_ns", untold.rest_most_ns);
+  field("measured", untold.measured);
+};
+
 inline constexpr auto kWatchFields = [](auto& report, const auto& field) {
   field.schema("noised.watch/1");
   field("selection", report.selection);
@@ -350,6 +358,7 @@ inline constexpr auto kWatchFields = [](auto& report, const auto& field) {
     field("steal_ns", report.steal->ns);
     field("steal_step_ns", report.steal->step_ns);
   }
+  if (field.has("untold", report.untold)) field("untold", *report.untold, kUntoldFields);
   field("sources", report.sources, kSourceFields);
   field("combinations", report.combinations, kCombinationFields);
   field("run_histogram", report.runs, kBucketFields);

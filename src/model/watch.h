@@ -131,6 +131,16 @@ struct HostSteal {
   std::uint64_t step_ns = 0;
 };
 
+/// What interruptions took beside what is told of them: the ways into the kernel and out of it are in no event, so that
+/// each is told as long as it was at least.
+struct WatchUntold {
+  std::uint64_t interrupted = 0;   ///< interruptions while a task had a CPU
+  std::uint64_t estimated = 0;     ///< of them, those by the timer; of the others the rest is not known
+  std::uint64_t rest_ns = 0;       ///< of these, if each had taken the mean of those measured at the start,
+  std::uint64_t rest_most_ns = 0;  ///< and if each had taken as long as the longest of them
+  std::uint64_t measured = 0;      ///< so many were
+};
+
 /// Everything watched since the watching began; the five parts of its ledger sum to stolen_ns.
 struct WatchReport : Ledger {
   std::string selection;  ///< "pid 12, 13", "comm lmp", "cgroup /slurm/job_7", "all"
@@ -145,6 +155,7 @@ struct WatchReport : Ledger {
   std::uint64_t stolen_ns = 0;
   std::uint64_t max_interruption_ns = 0;
   std::optional<HostSteal> steal;               ///< beside stolen_ns; nothing: no steal time is counted here
+  std::optional<WatchUntold> untold;            ///< beside stolen_ns; nothing: a recording does not tell it
   std::vector<ReportSource> sources;            ///< their `cpu` means nothing; by total time, falling
   std::vector<ReportCombination> combinations;  ///< by total time, falling
   std::vector<HistogramBucketView> runs;        ///< how long a task ran until it was switched out

@@ -325,6 +325,8 @@ void TaskPipeline::report(std::size_t group, std::uint64_t now_ns, WatchReport& 
   report.lost.by.clear();
   report.elapsed_ns = now_ns - std::min(now_ns, account.counts.began_ns());
   account.counts.fill(report);
+  report.untold = account.counts.untold();
+  report.untold->measured = watch_.costs().timer_ways.samples;
   if (steal_step_ns_ != 0) report.steal = HostSteal{account.steal_ns, steal_step_ns_};
   for (const Stream& stream : streams_) {
     if (stream.current && account.has(stream.current->group, group)) {

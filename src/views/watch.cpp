@@ -60,6 +60,20 @@ bool faults_untimed(const WatchReport& report) {
          });
 }
 
+// The ways into the kernel and out of it are in no event.
+std::string untold_text(const WatchUntold& untold) {
+  if (untold.interrupted == 0) return "";
+  const std::uint64_t others = untold.interrupted - std::min(untold.interrupted, untold.estimated);
+  std::string text = fmt::format("untold    the ways into the kernel and out of it, around {}",
+                                 plural(untold.interrupted, "interrupt", "interrupts"));
+  if (untold.estimated == 0) return text + ": not known; stolen is at least\n";
+  text +=
+      fmt::format(":\n          {} of the timer took some {} more, {} at most, by {} measured here", untold.estimated,
+                  format_duration(untold.rest_ns), format_duration(untold.rest_most_ns), untold.measured);
+  if (others != 0) text += fmt::format("; {} others: not known", others);
+  return text + "\n";
+}
+
 std::string totals(const WatchReport& report) {
   const WatchCounts& counts = report.counts;
   std::string text = fmt::format("runnable  {}: {} on a CPU, {} preempted, {} queued after a wakeup\n",
@@ -70,6 +84,7 @@ std::string totals(const WatchReport& report) {
                   format_duration(report.stolen_ns), format_share(ratio(report.stolen_ns, report.runnable_ns)),
                   plural(report.interruptions, "interruption", "interruptions"),
                   format_rate(report.interruptions, report.runnable_ns), format_duration(report.max_interruption_ns));
+  if (report.untold) text += untold_text(*report.untold);
   if (report.steal) {
     const bool is_exact = report.steal->step_ns == 1;
     text += fmt::format("steal     {}, the host's, while they had a CPU: by their share of its time, {}\n",

@@ -176,6 +176,29 @@ TEST_CASE("watch: a task has its share of what the host steals from its CPU") {
         0.8 * static_cast<double>(after_ns - before_ns));
 }
 
+TEST_CASE("watch: what interruptions took beside what is told is estimated for those by the timer") {
+  if (!has_tick(probed_cpu())) SKIP("no timer interrupts the CPU");
+  const WatchingDaemon daemon;
+  WatchedTask task(probed_cpu());
+  WatchReport report;
+  // The daemon measures at its start, and again where the CPU was not free.
+  const bool measured = eventually(
+      [&] {
+        report = watch(daemon, task.pid(), [&] { task.work({.busy_ns = 400'000'000}); });
+        return report.untold && report.untold->measured != 0;
+      },
+      std::chrono::seconds(20));
+  REQUIRE(report.untold);
+  const WatchUntold& untold = *report.untold;
+  INFO(untold.interrupted << " interrupted, " << untold.estimated << " by the timer: " << untold.rest_ns << " to "
+                          << untold.rest_most_ns << " ns, by " << untold.measured);
+  REQUIRE(measured);
+  CHECK(untold.measured >= 16);
+  CHECK(untold.estimated > 0);
+  CHECK(untold.estimated <= untold.interrupted);
+  CHECK(untold.rest_ns <= untold.rest_most_ns);
+}
+
 TEST_CASE("watch: a command's report comes when it ends, with its exit code", "[core]") {
   const WatchingDaemon daemon;
   const Outcome outcome = run(daemon.command({"watch", "--json", "--", "sh", "-c", "sleep 0.1; exit 7"}));

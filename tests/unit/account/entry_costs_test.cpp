@@ -59,7 +59,7 @@ EntryCosts learned() {
   return learner.learn(gaps);
 }
 
-constexpr EntryCosts kCosts{{7'000, 300}, 900, 2'000};
+constexpr EntryCosts kCosts{{7'000, 300}, 900, 2'000, {}};
 constexpr RunPart kAll{0, UINT64_MAX, 1'000'000, false};
 
 }  // namespace
@@ -70,6 +70,35 @@ TEST_CASE("watch: what an entry by the timer costs is learned, without what the 
   CHECK(costs.timer.after_ns == 0);  // too few returned without a switch
   CHECK(costs.switched_in_ns == 0);
   CHECK(costs.switched_out_ns == 0);
+}
+
+TEST_CASE("watch: what an interruption by the timer took beside what is told is estimated, with the most it can be") {
+  EntryLearner learner;
+  std::vector<Detour> gaps;
+  for (std::uint64_t at = 0; at < 20; ++at) {
+    const std::uint64_t start_ns = at * 1'000'000;
+    const std::uint64_t in_ns = at == 3 ? 100'000 : 7'000 + 100 * at;  // the host's, once
+    const Interval tick = timer(start_ns + in_ns, start_ns + in_ns + 2'000);
+    learner.add(loss(LossKind::interrupted, tick.start_ns, tick.end_ns), {&tick, 1});
+    gaps.push_back({start_ns, tick.end_ns + 300 + 10 * at, false});
+  }
+  const EntryCosts costs = learner.learn(gaps);
+  CHECK(costs.timer.before_ns == 7'000);
+  CHECK(costs.timer.after_ns == 300);
+  CHECK(costs.timer_ways.samples == 19);
+  CHECK(costs.timer_ways.mean_ns == 7'984 + 395);  // (the sum of 100 at without the 3, and of 10 at) / 19 and 20
+  CHECK(costs.timer_ways.most_ns == 8'900 + 490);
+  // Told is the least: 7,300 of it. The rest is what the mean has more, and the most.
+  const std::vector<Interval> one{timer(50'000, 52'000), softirq(52'000, 53'000)};
+  const auto rest = costs.untold(one, {43'000, 53'300, false});
+  REQUIRE(rest);
+  CHECK(rest->mean_ns == costs.timer_ways.mean_ns - 7'300);
+  CHECK(rest->most_ns == costs.timer_ways.most_ns - 7'300);
+  CHECK(costs.untold(one, {50'000, 53'000, false})->mean_ns == costs.timer_ways.mean_ns);  // nothing was told of it
+  CHECK(costs.untold(one, {30'000, 63'000, false})->most_ns == 0);                         // more was
+  const std::vector<Interval> call{vector(NOISED_VECTOR_CALL_FUNCTION, 50'000, 52'000)};
+  CHECK_FALSE(costs.untold(call, {50'000, 52'000, false}));
+  CHECK_FALSE(kCosts.untold(one, {43'000, 53'300, false}));  // of these nothing was learned
 }
 
 TEST_CASE("watch: an interruption is told with its ways in and out, and no time twice") {

@@ -57,6 +57,25 @@ TEST_CASE("the watch has its counts beside its other fields", "[views]") {
       R"("count":7}]},"unsupported":["page_fault duration: fentry refused by kernel"]})");
 }
 
+TEST_CASE("what a watch cannot tell of interruptions stands beside what it tells", "[views]") {
+  WatchReport report = examples::watch();
+  CHECK_FALSE(has(views::to_json(report), "untold"));  // as in a replay
+  CHECK_FALSE(has(views::to_text(report), "untold"));
+  report.untold = WatchUntold{5'000, 4'900, 12'000'000, 30'000'000, 75};
+  const std::string json = views::to_json(report);
+  CHECK(has(json, R"("untold":{"interrupted":5000,"estimated":4900,"rest_ns":12000000,"rest_most_ns":30000000,)"
+                  R"("measured":75},"sources")"));
+  CHECK(views::to_json(views::parse_watch(json).value()) == json);
+  CHECK(has(views::to_text(report),
+            "untold    the ways into the kernel and out of it, around 5000 interrupts:\n"
+            "          4900 of the timer took some 12.0 ms more, 30.0 ms at most, by 75 "
+            "measured here; 100 others: not known\n"));
+  report.untold->estimated = 0;
+  CHECK(has(views::to_text(report), "around 5000 interrupts: not known; stolen is at least\n"));
+  report.untold->interrupted = 0;
+  CHECK_FALSE(has(views::to_text(report), "untold"));
+}
+
 TEST_CASE("the watch comes back from its JSON as it was", "[views]") {
   const std::string json = views::to_json(examples::watch());
   const Result<WatchReport> back = views::parse_watch(json);
