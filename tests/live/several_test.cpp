@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -322,16 +323,28 @@ TEST_CASE("several: a task that one measured CPU wakes on another names it, and 
     };
     const Descriptor event(eventfd(0, EFD_SEMAPHORE));
     std::atomic<bool> ready = false;
-    // Before it, the sleeper is moved, and waits for others' work on the memory that they share: they wake it then.
+    // Before the first wakeup and after the last read, where it gives its stack back, the sleeper also waits for
+    // others' work on the memory that they share, such as the thread that drains, and is woken by them.
     std::atomic<std::uint64_t> first_wakeup_ns = UINT64_MAX;
+    std::atomic<std::uint64_t> last_read_ns = 0;
+    // So often did it sleep meanwhile: where a host stops the emulator, one run reads what was written several times.
+    std::atomic<long> slept = 0;
     Measurement measurement(std::vector<unsigned>{woken, waking});
     measurement.begin();
     measurement.run(1'500, [&] {
       std::jthread sleeper([&] {
         become("several-woken", woken);
         std::uint64_t value = 0;
+        const auto sleeps = [] {
+          rusage used{};
+          getrusage(RUSAGE_THREAD, &used);
+          return used.ru_nvcsw;
+        };
+        const long before = sleeps();
         ready = true;
         for (int time = 0; time < kTimes; ++time) (void)!::read(event.get(), &value, sizeof(value));
+        last_read_ns = monotonic_ns();
+        slept = sleeps() - before;
       });
       std::jthread waker([&] {
         become("several-waker", waking);
@@ -353,7 +366,7 @@ TEST_CASE("several: a task that one measured CPU wakes on another names it, and 
         if (entry.name == "several-waker") CHECK(detour.cpu == waking);
         if (entry.name != "several-woken") continue;
         CHECK(detour.cpu == woken);
-        if (detour.start_ns < first_wakeup_ns) continue;
+        if (detour.start_ns < first_wakeup_ns || detour.start_ns > last_read_ns) continue;
         ++activations;
         const std::map<std::string, std::string> detail(entry.detail.begin(), entry.detail.end());
         const auto waker = detail.find("waker_cpu");
@@ -363,9 +376,13 @@ TEST_CASE("several: a task that one measured CPU wakes on another names it, and 
         named += waker->second == std::to_string(waking) ? 1 : 0;
       }
     }
-    INFO("CPU " << woken << ", woken by CPU " << waking << ": " << named << " of " << activations << " named");
-    CHECK(activations >= kTimes / 2);
-    CHECK(named >= kTimes / 2);
+    INFO("CPU " << woken << ", woken by CPU " << waking << ": " << named << " of " << activations << " named, it slept "
+                << slept << " times");
+    CHECK(slept >= kTimes / 4);
+    // All of them but one at either end, and those that the feed sums up with others in a long detour.
+    const long least = report.lost.by.empty() ? slept * 9 / 10 - 1 : slept / 2;
+    CHECK(activations >= least);
+    CHECK(named >= least);
     for (const unsigned cpu : {woken, waking}) check_cpu(report, cpu);
   }
 }
