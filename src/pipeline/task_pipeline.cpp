@@ -342,7 +342,8 @@ void TaskPipeline::fill_cpu(const Stream& stream, account::SnapshotDetail detail
   cpu.cpu = stream.cpu();
   cpu.observed_ns = 0;
   cpu.current = stream.current;
-  cpu.current_until_ns = drained_ns_;
+  // It may have come while the drain went on.
+  cpu.current_until_ns = stream.current ? std::max(drained_ns_, stream.current->start_ns) : drained_ns_;
   if (detail == account::SnapshotDetail::counts) return;
   if (detail == account::SnapshotDetail::all) {
     stream.counter->statistics().copy_to(cpu.statistics);

@@ -13,15 +13,19 @@ struct TraceEvent {
   std::uint64_t ticks = 0;  ///< of the time stamp counter
   std::string name;         ///< "local_timer_entry"
   std::string text;         ///< what follows it: "vector=236"
+  unsigned cpu = 0;         ///< where it happened
 };
 
-/// Records on one CPU from construction to stop(). Time is the counter itself (trace_clock x86-tsc): the text of the
-/// other clocks is in microseconds. The instance is removed in the end, and tracefs unmounted if it was not mounted.
+/// Records on one CPU, or on several, from construction to stop(). Time is the counter itself (trace_clock x86-tsc):
+/// the text of the other clocks is in microseconds. The instance is removed in the end, and tracefs unmounted if it was
+/// not mounted.
 class Ftrace {
  public:
-  /// Events are named as in the directory events, "irq/softirq_entry"; those that this kernel lacks are left out. Skips
-  /// the test where there is no tracefs, fails it where it does not obey.
-  Ftrace(unsigned cpu, const std::vector<std::string>& events);
+  /// Events are named as in the directory events, "irq/softirq_entry"; those that this kernel lacks are left out. A
+  /// filter may follow, "raw_syscalls/sys_enter if id == 24". Skips the test where there is no tracefs, fails it where
+  /// it does not obey.
+  Ftrace(std::vector<unsigned> cpus, const std::vector<std::string>& events);
+  Ftrace(unsigned cpu, const std::vector<std::string>& events) : Ftrace(std::vector<unsigned>{cpu}, events) {}
   Ftrace(const Ftrace&) = delete;
   Ftrace& operator=(const Ftrace&) = delete;
 
@@ -46,8 +50,10 @@ class Ftrace {
     std::string directory;
   };
   void write(const std::string& file, const std::string& value) const;
+  void enable(const std::string& event) const;
+  void check_losses(unsigned cpu) const;
 
-  unsigned cpu_;
+  std::vector<unsigned> cpus_;
   Mount mount_;
   Instance instance_;
 };

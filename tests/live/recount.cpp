@@ -2,6 +2,7 @@
 // A stack of what is open, fed line by line.
 #include "recount.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
@@ -140,6 +141,11 @@ class Stack {
   Recount result_;
 };
 
+bool in_succession(const std::string& before, const std::string& after) {
+  if (after == "softirq_entry") return before == "softirq_exit" || before == "local_timer_exit";
+  return before == "hrtimer_expire_exit" && after == "hrtimer_expire_entry";
+}
+
 }  // namespace
 
 std::vector<std::string> recounted_events() {
@@ -161,6 +167,24 @@ Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t f
   Stack stack(loop, from_ticks, settled_ticks);
   for (const TraceEvent& event : events) stack.take(event);
   return stack.take_result();
+}
+
+std::uint64_t quantile(std::vector<std::uint64_t> values, std::size_t percent) {
+  const std::size_t at = (values.size() - 1) * percent / 100;
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+std::optional<std::uint64_t> end_cost_ticks(const std::vector<TraceEvent>& events, std::uint64_t from_ticks) {
+  constexpr std::size_t kEnough = 20;
+  std::vector<std::uint64_t> gaps;
+  for (std::size_t i = 1; i < events.size(); ++i) {
+    const TraceEvent& before = events[i - 1];
+    const TraceEvent& after = events[i];
+    if (after.ticks >= from_ticks && in_succession(before.name, after.name)) gaps.push_back(after.ticks - before.ticks);
+  }
+  if (gaps.size() < kEnough) return std::nullopt;
+  return quantile(std::move(gaps), 90);
 }
 
 Moment read_moment() {

@@ -161,29 +161,11 @@ Side by_ftrace(const Both& both, const std::vector<Recounted>& intervals, const 
   return side;
 }
 
-std::uint64_t quantile(std::vector<std::uint64_t> values, std::size_t percent) {
-  const std::size_t at = (values.size() - 1) * percent / 100;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-  return values[at];
-}
-
-bool in_succession(const std::string& before, const std::string& after) {
-  if (after == "softirq_entry") return before == "softirq_exit" || before == "local_timer_exit";
-  return before == "hrtimer_expire_exit" && after == "hrtimer_expire_entry";
-}
-
-// What both tracers cost at one end of an interval: no more than what passes between the end of one and the begin of
-// the next where the kernel itself has little to do, and runs both tracers in full. Of each, 90% cost less.
+// What both tracers cost at one end of an interval.
 std::optional<std::uint64_t> cost_ns(const Both& both) {
-  std::vector<std::uint64_t> gaps;
-  for (std::size_t i = 1; i < both.events.size(); ++i) {
-    const TraceEvent& before = both.events[i - 1];
-    const TraceEvent& after = both.events[i];
-    if (after.ticks >= both.begun.ticks && in_succession(before.name, after.name))
-      gaps.push_back(both.length_ns(after.ticks - before.ticks));
-  }
-  if (gaps.size() < 20) return std::nullopt;
-  return quantile(gaps, 90);
+  const std::optional<std::uint64_t> ticks = end_cost_ticks(both.events, both.begun.ticks);
+  if (!ticks) return std::nullopt;
+  return both.length_ns(*ticks);
 }
 
 void check_counts(const Side& noised, const Side& ftrace) {
