@@ -149,7 +149,9 @@ class Scheduler {
   void change_task(const TraceEvent& event, Cpu& cpu, std::uint64_t next) {
     const int previous = number(event.text, " prev_pid=");
     const int coming = number(event.text, " next_pid=");
-    if (event.ticks >= from_ticks_ && cpu.current != previous && cpu.current != kNobody)
+    const bool concerned =
+        followed_.contains(previous) || followed_.contains(coming) || followed_.contains(cpu.current);
+    if (event.ticks >= from_ticks_ && concerned && cpu.current != previous && cpu.current != kNobody)
       result_.contradictions.push_back(event.text + " on a CPU of " + std::to_string(cpu.current));
     // The clock was read after the last thing that happened there, since a switch lets no interrupt in; or when the
     // last task came to the queue, or later, if that brought the switch about.
@@ -167,13 +169,14 @@ class Scheduler {
     State& task = states_[pid];
     const std::string state = field(event.text, " prev_state=");
     const bool runnable = state.starts_with('R');
-    const bool yielded = state == "R" && (yielding_.contains(pid) || cpu.yield_ended == pid);
+    const bool yielded = state == "R" && yielding_.contains(pid);
     task.blocked = !runnable;
     task.out_ticks = out.least;
     task.last_cpu = event.cpu;
     task.wait = {};
     if (runnable) {
       task.wait.reason = yielded ? WaitReason::yielded : WaitReason::preempted;
+      task.wait.may_be_yielded = state == "R" && cpu.yield_ended == pid;
       task.wait.from = clock;
       task.wait.begin_ticks = out.least;
     }
@@ -213,6 +216,23 @@ bool is_interruption(const Recounted& interval) {
   return !source.starts_with("task:") && !source.starts_with("work:") && !source.starts_with("page_fault:");
 }
 
+// When the next tracepoint follows its first. A softirq begins where interrupts are let in again, so that one which has
+// waited strikes at that very tracepoint, between the two programs there: then what follows its end.
+using Interval = std::vector<Recounted>::const_iterator;
+std::uint64_t after_start(const std::vector<TraceEvent>& own, Interval interval, Interval end) {
+  const auto following = [&](std::uint64_t ticks) {
+    const auto next = std::ranges::upper_bound(own, ticks, {}, &TraceEvent::ticks);
+    return next == own.end() ? UINT64_MAX : next->ticks;
+  };
+  const unsigned depth = interval->depth;
+  std::uint64_t next = following(interval->start_ticks);
+  while (++interval != end && interval->start_ticks <= next) {
+    if (interval->start_ticks == next && interval->depth == depth + 1 && interval->source.starts_with("vector:"))
+      next = following(interval->end_ticks);
+  }
+  return next;
+}
+
 // Those of one CPU go to the tasks that had it.
 void add_interruptions(const std::vector<TraceEvent>& events, unsigned cpu, std::uint64_t from_ticks,
                        TaskRecount& result) {
@@ -221,7 +241,10 @@ void add_interruptions(const std::vector<TraceEvent>& events, unsigned cpu, std:
     if (event.cpu == cpu) own.push_back(event);
   }
   Recount recounted = recount(own, 0, 0, from_ticks);  // the idle task's own time is no interval either
-  for (std::string& line : recounted.contradictions) result.contradictions.push_back(std::move(line));
+  for (std::string& line : recounted.contradictions) {
+    // Switches between others may be untraced (quiet_cpu.h); those of the tasks were looked at above.
+    if (!line.starts_with("sched_switch:")) result.contradictions.push_back(std::move(line));
+  }
   std::erase_if(recounted.intervals, [](const Recounted& each) { return !is_interruption(each); });
   std::ranges::stable_sort(recounted.intervals, {}, &Recounted::start_ticks);
   for (auto& [pid, task] : result.tasks) {
@@ -229,9 +252,7 @@ void add_interruptions(const std::vector<TraceEvent>& events, unsigned cpu, std:
       if (run.cpu != cpu) continue;
       const auto first = std::ranges::lower_bound(recounted.intervals, run.in.least, {}, &Recounted::start_ticks);
       for (auto at = first; at != recounted.intervals.end() && at->start_ticks < run.out.least; ++at) {
-        const auto next = std::ranges::upper_bound(own, at->start_ticks, {}, &TraceEvent::ticks);
-        task.interruptions.push_back(*at);
-        task.after_start.push_back(next == own.end() ? UINT64_MAX : next->ticks);
+        task.interruptions.emplace_back(*at, after_start(own, at, recounted.intervals.end()));
       }
     }
   }
@@ -261,6 +282,8 @@ TaskRecount recount_tasks(const std::vector<TraceEvent>& events, int root, std::
     for (const RecountedRun& run : task.runs) cpus.insert(run.cpu);
   }
   for (const unsigned cpu : cpus) add_interruptions(events, cpu, from_ticks, result);
+  for (auto& [pid, task] : result.tasks)
+    std::ranges::stable_sort(task.interruptions, {}, [](const auto& each) { return each.first.start_ticks; });
   return result;
 }
 

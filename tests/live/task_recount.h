@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ftrace.h"
@@ -43,6 +44,7 @@ struct RecountedWait {
   /// counts from when that CPU has taken it; noised counts from the wakeup.
   bool handed_over = false;
   bool handed_over_late = false;  ///< the same, but another task was the first, or that CPU was in an interrupt
+  bool may_be_yielded = false;    ///< nothing happened since its sched_yield: on its way back, or in a later call
   std::uint64_t moving_ticks =
       0;  ///< it took at most so long to move it to other queues: the kernel counts no wait then
 };
@@ -60,10 +62,10 @@ struct RecountedRun {
 };
 
 struct RecountedTask {
-  std::vector<RecountedRun> runs;          ///< in order
-  std::vector<Recounted> interruptions;    ///< of those runs, nested ones too, in order of their start
-  std::vector<std::uint64_t> after_start;  ///< of each of them, when the next tracepoint followed its first
-  std::uint64_t signals = 0;               ///< sent to it
+  std::vector<RecountedRun> runs;  ///< in order
+  /// Of those runs, nested ones too, in order of their start; each with when the next tracepoint followed its first.
+  std::vector<std::pair<Recounted, std::uint64_t>> interruptions;
+  std::uint64_t signals = 0;  ///< sent to it
 };
 
 struct TaskRecount {
