@@ -186,12 +186,13 @@ void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) c
 }
 
 // What the loop saw from the moment when a task took the CPU from it, until it came back from aside, is not the loop's.
+// One that was away begins anew: whoever had its CPU before it was back took nothing from it.
 bool Pipeline::take_left(Stream& stream, std::uint64_t end_ns, probe::GapKind kind) const {
   const auto later = std::upper_bound(stream.left.begin(), stream.left.end(), end_ns);
   stream.aside |= later != stream.left.begin();
   stream.left.erase(stream.left.begin(), later);
-  const bool left = stream.aside;
-  if (kind == probe::GapKind::rested) stream.aside = false;
+  const bool left = stream.aside && kind != probe::GapKind::moved;
+  if (kind == probe::GapKind::rested || kind == probe::GapKind::moved) stream.aside = false;
   return left;
 }
 
@@ -248,9 +249,11 @@ void Pipeline::attribute(Stream& stream) {
 // it.
 void Pipeline::note_observed(Stream& stream) const {
   if (stream.first_ns == 0 || stream.last_ticks == 0) return;
-  // The gap is stored when the loop is back; until then it is known to be one.
-  const std::uint64_t away_ns =
-      stream.loop.is_away() ? drained_ns_ - std::min(drained_ns_, clock_.to_ns(stream.last_ticks)) : 0;
+  // The gap is stored when the loop is back; until then it is known to be one. It may have begun since this drain did,
+  // with the end of a rest, which is in no blind time.
+  const bool away = stream.loop.is_away();
+  const std::uint64_t since_ticks = stream.loop.progress().last_ticks.load(std::memory_order_acquire);
+  const std::uint64_t away_ns = away ? drained_ns_ - std::min(drained_ns_, clock_.to_ns(since_ticks)) : 0;
   stream.blind_ns = std::max(stream.blind_ns, stream.watched.blind_ns() + away_ns);
   const double storing_ns = static_cast<double>(stream.storing_ticks) * 1e9 / clock_.frequency();
   const std::uint64_t unobserved_ns =

@@ -21,7 +21,7 @@ class MeasuringLoop {
   [[nodiscard]] virtual unsigned cpu() const = 0;
   [[nodiscard]] virtual DetourRing& ring() = 0;
   [[nodiscard]] virtual const LoopProgress& progress() const = 0;
-  /// True while the thread is not on its CPU, and tries to return; one relaxed load.
+  /// True while the thread is not on its CPU, and tries to return: progress() tells since when. One load.
   [[nodiscard]] virtual bool is_away() const = 0;
   /// True from when it was asked to step aside until it is asked to come back.
   [[nodiscard]] virtual bool is_aside() const = 0;

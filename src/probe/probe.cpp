@@ -142,6 +142,7 @@ LoopEnd Probe::watch() {
     state->watched = NOISED_WATCH_TASKS;
     return LoopEnd::moved;
   }
+  was_away_ = false;
   const LoopEnd end = work_.iterations != 0 ? run_phase_loop(ring_, progress_, stop_, loop_options(), work_)
                                             : run_detour_loop(ring_, progress_, stop_, loop_options());
   // What it leaves to tasks is watched for them, from the moment when one comes.
@@ -149,15 +150,29 @@ LoopEnd Probe::watch() {
   return end;
 }
 
-// Somebody changed the thread's affinity or the cpuset, or the CPU went offline.
+// What follows is another gap, of another kind.
+void Probe::end_gap(GapKind next) {
+  const std::uint64_t now = read_tsc();
+  if (progress_.seen_ticks != 0) {
+    (void)ring_.push(TickDetour{progress_.seen_ticks, now, progress_.gap});
+    progress_.seen_ticks = now;
+    progress_.last_ticks.store(now, std::memory_order_release);
+  }
+  progress_.gap = next;
+}
+
+// Somebody changed the thread's affinity or the cpuset, or the CPU went offline. A rest is over where the loop would
+// return and cannot: from then on nobody sees its CPU.
 bool Probe::return_to_cpu() {
   const CpuSet own({options_.cpu});
   while (!ending_.load()) {
     if (sched_setaffinity(0, own.bytes(), own.get()) == 0 && sched_getcpu() == static_cast<int>(options_.cpu)) {
-      away_.store(false, std::memory_order_relaxed);
+      away_.store(false, std::memory_order_release);
       return true;
     }
-    away_.store(true, std::memory_order_relaxed);
+    if (!was_away_ && progress_.gap == GapKind::rested) end_gap(GapKind::moved);
+    was_away_ = true;
+    away_.store(true, std::memory_order_release);
     sleep_ms(kReturnIntervalMs);
   }
   return false;
@@ -181,7 +196,10 @@ bool Probe::must_step_aside() {
   return is_aside();
 }
 
+// A task that came before the loop was back makes no rest of the time in which the loop was away.
 void Probe::wait_aside() {
+  if (was_away_) end_gap(GapKind::rested);
+  was_away_ = false;
   progress_.gap = GapKind::rested;
   aside_since_ns_.store(monotonic_ns(), std::memory_order_release);
   // Not std::atomic::wait(), which spins and yields first: a task wants this CPU now.

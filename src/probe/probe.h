@@ -105,7 +105,7 @@ class Probe final : public MeasuringLoop {
   [[nodiscard]] unsigned cpu() const override { return options_.cpu; }
   [[nodiscard]] DetourRing& ring() override { return ring_; }
   [[nodiscard]] const LoopProgress& progress() const override { return progress_; }
-  [[nodiscard]] bool is_away() const override { return away_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_away() const override { return away_.load(std::memory_order_acquire); }
   [[nodiscard]] std::optional<std::uint64_t> switches() const override;
   [[nodiscard]] bool is_running() const override { return running_; }
   [[nodiscard]] std::optional<std::uint64_t> smi_count() const override { return running_ ? std::nullopt : smi_count_; }
@@ -118,6 +118,7 @@ class Probe final : public MeasuringLoop {
   LoopEnd watch();
   void rest();
   bool return_to_cpu();
+  void end_gap(GapKind next);
   bool must_step_aside();
   void wait_aside();
   [[nodiscard]] const volatile std::uint64_t* arrived() const {
@@ -135,6 +136,7 @@ class Probe final : public MeasuringLoop {
   std::atomic<bool> stop_{false};    // the loop looks at it: something is to be done
   std::atomic<bool> ending_{false};  // that is, the thread is to end
   std::atomic<bool> away_{false};
+  bool was_away_ = false;   // the thread's: since the loop ran last
   std::atomic<int> go_{0};  // futex, as the next
   std::atomic<int> aside_{0};
   static_assert(sizeof(std::atomic<int>) == sizeof(int));
