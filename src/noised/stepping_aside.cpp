@@ -94,6 +94,9 @@ void SteppingAside::step(std::size_t place, const pipeline::TaskPipeline& tasks,
     times_.add(since_ns - arrived_ns);
     longest_ns_ = std::max(longest_ns_, since_ns - arrived_ns);
   }
+  // What it stepped aside for is past. Until it is on its CPU, which may be offline, there is no loop to send away
+  // again.
+  static_cast<volatile noised_cpu&>(tracer_.state(probe.cpu())).arrived_ns = probe::kNotThere;
   probe.come_back();
 }
 
