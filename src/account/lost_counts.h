@@ -38,8 +38,9 @@ inline constexpr std::array kCpuLossReasons = {
     "ring_full",     "ring_busy_in_nmi", "stack_full",       "bad_record", "unfinished_record",
     "pipeline_full", "detour_ring_full", "clock_backward",   "unpaired",   "unseen_switch",
     "loop_stopped",  "loop_moved",       "sample_ring_full", kBlind};
-inline constexpr std::array kMachineLossReasons = {"missed_run",      "origin_ring_full", "bad_record", "clock_step",
-                                                   "task_table_full", "wakeups_full",     "sends_full", "calls_full"};
+inline constexpr std::array kMachineLossReasons = {"missed_run",   "origin_ring_full", "bad_record",
+                                                   "clock_step",   "clock_source",     "task_table_full",
+                                                   "wakeups_full", "sends_full",       "calls_full"};
 
 /// Adds the counts of a CPU to the report's.
 void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost);

@@ -24,6 +24,7 @@
 #include "pipeline/pipeline.h"
 #include "recording/recorder.h"
 #include "recording/recording_file.h"
+#include "system/clock.h"
 #include "system/interrupt_counts.h"
 #include "system/steal_clock.h"
 
@@ -68,6 +69,7 @@ class Daemon {
   ReloadOutcome reload(Ticker& ticker);
   ReloadOutcome read_configuration();
   void tell_of_absence();
+  void look_at_clock_source(std::uint64_t now_ns);
   void stay_on_housekeeping();
   [[nodiscard]] bool rests() const { return options_.config.duty_percent < 100 || steps_aside(); }
   [[nodiscard]] bool steps_aside() const { return options_.config.mode == Mode::turns; }
@@ -82,6 +84,8 @@ class Daemon {
   account::RunDescription run_;
   StatusView settings_;
   system::ClockMap clock_;
+  system::ClockSourceWatch clock_source_;
+  std::uint64_t clock_source_due_ns_ = 0;
   std::optional<UnixSocket> socket_;
   std::optional<Descriptor> web_socket_;
   std::string web_address_;

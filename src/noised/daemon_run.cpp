@@ -17,6 +17,7 @@ namespace noised::daemon {
 namespace {
 
 constexpr std::uint64_t kLastTakeNs = 2'000'000'000;
+constexpr std::uint64_t kClockSourceNs = 1'000'000'000;
 
 }  // namespace
 
@@ -46,6 +47,7 @@ Status Daemon::run() {
     recorder_->after_drain(*pipeline_);
     server_->wake();  // one atomic load unless somebody follows detours
     tell_of_absence();
+    look_at_clock_source(monotonic_ns());
     watchdog.alive(monotonic_ns());
   }
   notify_stopping();
@@ -83,6 +85,17 @@ void Daemon::tell_of_absence() {
   if (!changed) return;
   stay_on_housekeeping();
   notify_status(measuring());
+}
+
+// The start refuses where the counter is no clock; while it measures, what was measured before is kept, and it is told.
+void Daemon::look_at_clock_source(std::uint64_t now_ns) {
+  if (now_ns < clock_source_due_ns_) return;
+  clock_source_due_ns_ = now_ns + kClockSourceNs;
+  if (!clock_source_.changed()) return;
+  pipeline_->note_clock_source();
+  const auto source = system::check_clock_source();
+  log_.warning("the kernel went over to another clock while noised measures: {}",
+               source ? source.value().value_or("it is the time stamp counter again") : source.error().line());
 }
 
 // Before Linux 6.2, a cpuset that grows again gives each of its threads all of it.

@@ -407,6 +407,7 @@ void Pipeline::fill(account::Snapshot& snapshot) const {
   add_dropped_origins(snapshot.lost);
   account::add_loss({}, "bad_record", bad_origins_, snapshot.lost);
   account::add_loss({}, "clock_step", clock_.steps(), snapshot.lost);
+  account::add_loss({}, "clock_source", clock_sources_, snapshot.lost);
   snapshot.drain_interval_ns = drain_interval_ns_;
   snapshot.drain_intervals = drain_intervals_;
   snapshot.drain_intervals_ns = drain_intervals_ns_;

@@ -76,6 +76,10 @@ class Pipeline : public account::Recordable {
   /// CPU is blind. To be called before the loops end: what comes after them is not theirs to see. Some system calls.
   void want_sight() { sight_wanted_ = true; }
 
+  /// The kernel has gone over to another clock source: what it and the loops say belongs together less exactly, if at
+  /// all.
+  void note_clock_source() { ++clock_sources_; }
+
   /// What the drain interval is meant to be, for snapshots.
   void set_drain_interval(std::uint64_t ns) { drain_interval_ns_ = ns; }
 
@@ -159,6 +163,7 @@ class Pipeline : public account::Recordable {
   bool sight_wanted_ = false;
   std::uint64_t clocked_ns_ = 0;  // when the last sample was taken
   std::uint64_t clock_steps_ = 0;
+  std::uint64_t clock_sources_ = 0;
   system::MissedRuns missed_runs_;
   std::uint64_t lost_origins_ = 0;
   std::uint64_t bad_origins_ = 0;

@@ -3,6 +3,8 @@
 #include "system/clock.h"
 
 #include <cpuid.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +12,6 @@
 #include <string_view>
 
 #include "base/clocks.h"
-#include "base/files.h"
 #include "base/text.h"
 
 namespace noised::system {
@@ -227,6 +228,25 @@ Result<std::optional<std::string>> check_clock_source(const std::string& directo
   return std::optional<std::string>("the kernel's clock source is " + name +
                                     ", which takes a microsecond to read, twice for each interval; 'echo tsc >" +
                                     directory + "/current_clocksource' changes that");
+}
+
+ClockSourceWatch::ClockSourceWatch(const std::string& directory)
+    : file_(::open((directory + "/current_clocksource").c_str(), O_RDONLY | O_CLOEXEC)) {
+  std::array<char, 64> text{};
+  name_ = read(text);
+}
+
+std::string_view ClockSourceWatch::read(std::array<char, 64>& text) const {
+  const ssize_t length = file_ ? ::pread(file_.get(), text.data(), text.size(), 0) : 0;
+  return {text.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+bool ClockSourceWatch::changed() {
+  std::array<char, 64> text{};
+  const std::string_view now = read(text);
+  if (now.empty() || now == name_) return false;
+  name_ = now;
+  return true;
 }
 
 }  // namespace noised::system

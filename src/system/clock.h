@@ -4,10 +4,14 @@
 
 #include "base/result.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/files.h"
 
 namespace noised::system {
 
@@ -115,5 +119,20 @@ Status check_tsc();
 /// nothing where the clock is the counter, by itself or as the hypervisor hands it on.
 Result<std::optional<std::string>> check_clock_source(
     const std::string& directory = "/sys/devices/system/clocksource/clocksource0");
+
+/// Tells when the kernel goes over to another clock source, as it does where it finds the counter unstable.
+class ClockSourceWatch {
+ public:
+  /// Reads it for the first time. Where the kernel does not tell it, it never changes.
+  explicit ClockSourceWatch(const std::string& directory = "/sys/devices/system/clocksource/clocksource0");
+  /// Reads it again; true if it is another than the last time. One system call.
+  bool changed();
+
+ private:
+  [[nodiscard]] std::string_view read(std::array<char, 64>& text) const;
+
+  Descriptor file_;
+  std::string name_;
+};
 
 }  // namespace noised::system

@@ -106,6 +106,22 @@ TEST_CASE("an offline CPU is refused") {
   CHECK(names_in(run_directory.path()).empty());
 }
 
+TEST_CASE("a kernel that has given the time stamp counter up is refused, with the reason") {
+  need_mount_namespaces();
+  const TemporaryDirectory directory;
+  directory.write("current", "hpet\n");
+  directory.write("available", "hpet acpi_pm \n");
+  const std::string kernels = " /sys/devices/system/clocksource/clocksource0/";
+  const std::string script = "mount --bind '" + directory.path("current") + "'" + kernels +
+                             "current_clocksource && mount --bind '" + directory.path("available") + "'" + kernels +
+                             "available_clocksource";
+  const TemporaryDirectory run_directory;
+  check_refused(
+      run(in_shell(script, noised_with(run_directory.path("socket"), {"--cpus", std::to_string(probed_cpu())}))),
+      {kFailed, "the kernel's clock source is hpet", "tsc=reliable"});
+  CHECK(names_in(run_directory.path()).empty());
+}
+
 TEST_CASE("flags with bad values are refused", "[core]") {
   const Arguments cpus{"--cpus", last_cpu()};
   const auto with = [&](const Arguments& more) {

@@ -366,3 +366,20 @@ TEST_CASE("a kernel that has given the counter up is refused, one that has anoth
   CHECK(refused.error().line().find("unstable") != std::string::npos);
   CHECK(check_clock_source(directory.path("nowhere")).value().has_value());
 }
+
+TEST_CASE("a change of the clock source is told once, and one that is not known never changes", "[trace]") {
+  const test::TemporaryDirectory directory;
+  const auto set = [&](const char* name) { std::ofstream(directory.path("current_clocksource")) << name << "\n"; };
+  set("tsc");
+  ClockSourceWatch watch(directory.path());
+  ClockSourceWatch nowhere(directory.path("nowhere"));
+  CHECK_FALSE(watch.changed());
+  set("acpi_pm");
+  CHECK(watch.changed());
+  CHECK_FALSE(watch.changed());
+  std::ofstream(directory.path("current_clocksource")).close();  // empty
+  CHECK_FALSE(watch.changed());
+  set("tsc");
+  CHECK(watch.changed());
+  CHECK_FALSE(nowhere.changed());
+}
