@@ -3,6 +3,9 @@
 #include "watching_daemon.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -44,6 +47,40 @@ WatchReport report_in(const std::string& text) {
   auto report = views::parse_watch(lines.back());
   if (!report) FAIL(report.error().line());
   return std::move(report).value();
+}
+
+WatchReport watched_while(const WatchingDaemon& daemon, pid_t pid, const std::function<void()>& act) {
+  CommandOptions patient;
+  patient.timeout = std::chrono::minutes(1);
+  Background session(daemon.command({"watch", "--pid", std::to_string(pid), "--follow", "--json", "--duration", "90s"}),
+                     patient);
+  REQUIRE(eventually([&] { return !session.out().empty(); }));
+  act();
+  const std::size_t before = lines_of(session.out()).size();
+  REQUIRE(eventually([&] { return lines_of(session.out()).size() >= before + 2; }));  // one that began after it
+  session.signal(SIGTERM);
+  return report_in(session.wait().out);
+}
+
+void check_as_the_kernel(const WatchReport& report, pid_t pid, const KernelCounts& before, const KernelCounts& after) {
+  const WatchCounts& counts = report.counts;
+  REQUIRE(report.tasks.size() == 1);
+  CHECK(report.tasks[0].pid == static_cast<std::uint32_t>(pid));
+  CHECK(counts.voluntary == after.voluntary - before.voluntary);
+  CHECK(counts.involuntary == after.involuntary - before.involuntary);
+  CHECK(counts.runs + counts.unseen_runs == after.runs - before.runs);
+  CHECK(counts.minor_faults == after.minor_faults - before.minor_faults);
+  const auto waited_ns = static_cast<double>(counts.preempted_ns + counts.queued_ns + counts.unseen_wait_ns);
+  const auto kernel_ns = static_cast<double>(after.wait_ns - before.wait_ns);
+  INFO(waited_ns << " ns of waits told, " << kernel_ns << " ns by the kernel; " << counts.run_ns << " ns run, "
+                 << report.runnable_ns << " runnable, " << report.stolen_ns << " stolen, of " << report.elapsed_ns);
+  CHECK(std::abs(waited_ns - kernel_ns) <= 0.01 * kernel_ns);
+  CHECK(report.runnable_ns == counts.run_ns + counts.preempted_ns + counts.queued_ns);
+  CHECK(report.runnable_ns + counts.unseen_wait_ns <= report.elapsed_ns);
+  CHECK(counts.max_wait_ns <= counts.preempted_ns + counts.queued_ns);
+  CHECK(report.stolen_ns <= report.runnable_ns);
+  CHECK(report.explained_ns + report.overhead_ns + report.hypervisor_ns + report.hardware_ns + report.unexplained_ns ==
+        report.stolen_ns);
 }
 
 }  // namespace noised::live

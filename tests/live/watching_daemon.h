@@ -2,6 +2,7 @@
 // A daemon of the test's own that watches the tasks of all CPUs, or of some.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "quiet_cpu.h"
 #include "unit/base/temporary_directory.h"
 #include "views/watch.h"
+#include "watched_task.h"
 
 namespace noised::live {
 
@@ -31,5 +33,12 @@ class WatchingDaemon {
 
 /// The report that is the last line of a text; fails the test if it is none.
 WatchReport report_in(const std::string& text);
+
+/// What is told of this task while `act` runs.
+WatchReport watched_while(const WatchingDaemon& daemon, pid_t pid, const std::function<void()>& act);
+
+/// Fails unless what is told of one task is what the kernel counted of it from `before` to `after`, and its times are
+/// within the time in which it was watched: nothing is told twice, and nothing has wrapped.
+void check_as_the_kernel(const WatchReport& report, pid_t pid, const KernelCounts& before, const KernelCounts& after);
 
 }  // namespace noised::live
