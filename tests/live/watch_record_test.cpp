@@ -37,7 +37,8 @@ Losses losses_in(const std::string& lines) {
 
 // Without what tells of the session, not of the tasks; nor, of a recording, anything of steal time.
 std::string of_tasks(WatchReport report) {
-  report.steal.reset();
+  report.steal.reset();  // a recording knows neither
+  report.untold.reset();
   report.elapsed_ns = 0;
   report.final = true;
   report.lost = {};
