@@ -203,3 +203,30 @@ TEST_CASE("a million lives of a hundred pids: no count above the truth, and memo
   CHECK(report.lost.events == 0);
   CHECK(after <= before + 65'536);
 }
+
+// A recording tells it, and whoever plays that one takes a task that left before it came for a damaged file.
+TEST_CASE("a task that came while its CPU was drained has it no shorter than until it came", "[watch]") {
+  constexpr std::uint64_t kDrainNs = 2'000'000'000;
+  OneRing ring;
+  ring.state(0).watched = NOISED_WATCH_TASKS;
+  ring.state(0).current_pid = 700;
+  SourceTable sources;
+  Names names{sources, Kallsyms::parse("")};
+  DrainClock clock{[] { return kDrainNs; }};
+  Services services;
+  Chains chains{names, sources, services};
+  DetourFeed feed;
+  TaskPipeline pipeline({{ring, names, clock}, sources, chains, feed}, {{0}, Kind::hypervisor, {}},
+                        kDrainNs - 1'000'000'000);
+  for (const std::uint64_t start_ns : {kDrainNs - 5'000, kDrainNs, kDrainNs + 5'000}) {
+    ring.state(0).task_start_ns = start_ns;
+    pipeline.read();
+    pipeline.join(kDrainNs, MissedRuns{}, false);
+    Snapshot snapshot;
+    snapshot.cpus.resize(1);
+    pipeline.fill(snapshot);
+    REQUIRE(snapshot.cpus[0].current.has_value());
+    CHECK(snapshot.cpus[0].current->start_ns == start_ns);
+    CHECK(snapshot.cpus[0].current_until_ns == std::max(kDrainNs, start_ns));
+  }
+}
