@@ -10,6 +10,7 @@
 
 #include "account/report_builder.h"
 #include "pipeline/pipeline.h"
+#include "unit/pipeline/quiet_kernel.h"
 
 using namespace noised;
 using namespace noised::account;
@@ -25,7 +26,7 @@ constexpr std::uint64_t kBegin = 1'000'000'000;
 constexpr std::uint64_t kMs = 1'000'000;
 
 // A kernel of one CPU, which hands over what it was given.
-class OneCpu : public KernelEvents {
+class OneCpu : public test::QuietKernel {
  public:
   OneCpu() {
     state_.watched = NOISED_WATCH_LOOP;
@@ -46,8 +47,6 @@ class OneCpu : public KernelEvents {
 
   std::function<void()> meanwhile;  ///< happens once, in the next drain, when the loop's ring has been read
 
-  [[nodiscard]] noised_cpu& state(unsigned /*cpu*/) override { return state_; }
-  [[nodiscard]] std::span<volatile std::uint8_t> groups() override { return {}; }
   std::size_t drain(std::size_t /*index*/, std::size_t /*limit*/, const RecordSink& sink) override {
     for (const noised_task_record& record : records_) sink(record.record, record.comm, nullptr);
     const std::size_t drained = records_.size();
@@ -55,16 +54,8 @@ class OneCpu : public KernelEvents {
     if (meanwhile) std::exchange(meanwhile, {})();
     return drained;
   }
-  [[nodiscard]] bool drain_origins(const OriginSink& /*sink*/) override { return true; }
-  [[nodiscard]] double take_fullness() override { return 0; }
-  [[nodiscard]] LostCounters lost(unsigned /*cpu*/) const override { return {}; }
-  [[nodiscard]] std::uint64_t lost_origins() const override { return 0; }
-  [[nodiscard]] bool attached(std::string_view /*tracepoint*/) const override { return true; }
-  [[nodiscard]] MissedRuns missed_runs() const override { return {}; }
-  [[nodiscard]] std::vector<ProgramView> programs() const override { return {}; }
 
  private:
-  noised_cpu state_{};
   std::vector<noised_task_record> records_;
 };
 

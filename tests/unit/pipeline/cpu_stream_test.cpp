@@ -8,6 +8,7 @@
 
 #include "pipeline/pipeline.h"
 #include "unit/base/temporary_directory.h"
+#include "unit/pipeline/quiet_kernel.h"
 
 using namespace noised;
 using namespace noised::account;
@@ -20,23 +21,11 @@ constexpr unsigned kCpu = 70;
 constexpr std::uint32_t kPid = 4321;
 
 // A kernel of one CPU that only counts.
-class CountingKernel : public KernelEvents {
+class CountingKernel : public test::QuietKernel {
  public:
   LostCounters counters;
 
-  [[nodiscard]] noised_cpu& state(unsigned /*cpu*/) override { return state_; }
-  [[nodiscard]] std::span<volatile std::uint8_t> groups() override { return {}; }
-  std::size_t drain(std::size_t /*index*/, std::size_t /*limit*/, const RecordSink& /*sink*/) override { return 0; }
-  [[nodiscard]] bool drain_origins(const OriginSink& /*sink*/) override { return true; }
-  [[nodiscard]] double take_fullness() override { return 0; }
   [[nodiscard]] LostCounters lost(unsigned cpu) const override { return cpu == kCpu ? counters : LostCounters{}; }
-  [[nodiscard]] std::uint64_t lost_origins() const override { return 0; }
-  [[nodiscard]] bool attached(std::string_view /*tracepoint*/) const override { return true; }
-  [[nodiscard]] MissedRuns missed_runs() const override { return {}; }
-  [[nodiscard]] std::vector<ProgramView> programs() const override { return {}; }
-
- private:
-  noised_cpu state_{};
 };
 
 struct Scene {

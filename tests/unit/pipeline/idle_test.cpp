@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pipeline/task_pipeline.h"
+#include "unit/pipeline/quiet_kernel.h"
 
 using namespace noised;
 using namespace noised::account;
@@ -18,7 +19,7 @@ constexpr std::uint32_t kPid = 4321;
 constexpr std::uint64_t kBegin = 1'000'000'000;
 
 // A kernel of one CPU, which hands over what it was given.
-class OneCpu : public KernelEvents {
+class OneCpu : public test::QuietKernel {
  public:
   void interval(noised_kind kind, noised_watch watched, std::uint64_t id, std::uint64_t start_ns, std::uint64_t end_ns,
                 unsigned flags = 0) {
@@ -42,24 +43,14 @@ class OneCpu : public KernelEvents {
     record.wait_ns = wait_ns;
   }
 
-  [[nodiscard]] noised_cpu& state(unsigned /*cpu*/) override { return state_; }
-  [[nodiscard]] std::span<volatile std::uint8_t> groups() override { return {}; }
   std::size_t drain(std::size_t /*index*/, std::size_t /*limit*/, const RecordSink& sink) override {
     for (const noised_run_record& record : records_) hand_over(&record, record.task.record.size, sink);
     const std::size_t drained = records_.size();
     records_.clear();
     return drained;
   }
-  [[nodiscard]] bool drain_origins(const OriginSink& /*sink*/) override { return true; }
-  [[nodiscard]] double take_fullness() override { return 0; }
-  [[nodiscard]] LostCounters lost(unsigned /*cpu*/) const override { return {}; }
-  [[nodiscard]] std::uint64_t lost_origins() const override { return 0; }
-  [[nodiscard]] bool attached(std::string_view /*tracepoint*/) const override { return true; }
-  [[nodiscard]] MissedRuns missed_runs() const override { return {}; }
-  [[nodiscard]] std::vector<ProgramView> programs() const override { return {}; }
 
  private:
-  noised_cpu state_{};
   std::vector<noised_run_record> records_;
 };
 

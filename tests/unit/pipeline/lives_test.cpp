@@ -12,6 +12,7 @@
 
 #include "pipeline/task_pipeline.h"
 #include "system/services.h"
+#include "unit/pipeline/quiet_kernel.h"
 
 using namespace noised;
 using namespace noised::account;
@@ -23,28 +24,16 @@ namespace {
 constexpr std::uint8_t kGroup = 3;
 
 // The ring of CPU 0.
-class OneRing : public KernelEvents {
+class OneRing : public test::QuietKernel {
  public:
   std::vector<noised_run_record> records;
 
-  [[nodiscard]] noised_cpu& state(unsigned /*cpu*/) override { return state_; }
-  [[nodiscard]] std::span<volatile std::uint8_t> groups() override { return {}; }
   std::size_t drain(std::size_t /*index*/, std::size_t /*limit*/, const RecordSink& sink) override {
     for (const noised_run_record& record : records) hand_over(&record, sizeof(record), sink);
     const std::size_t drained = records.size();
     records.clear();
     return drained;
   }
-  [[nodiscard]] bool drain_origins(const OriginSink& /*sink*/) override { return true; }
-  [[nodiscard]] double take_fullness() override { return 0; }
-  [[nodiscard]] LostCounters lost(unsigned /*cpu*/) const override { return {}; }
-  [[nodiscard]] std::uint64_t lost_origins() const override { return 0; }
-  [[nodiscard]] bool attached(std::string_view /*tracepoint*/) const override { return true; }
-  [[nodiscard]] MissedRuns missed_runs() const override { return {}; }
-  [[nodiscard]] std::vector<ProgramView> programs() const override { return {}; }
-
- private:
-  noised_cpu state_{};
 };
 
 struct Truth {
