@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <csignal>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -25,19 +24,6 @@ using namespace noised::system;
 using namespace noised::live;
 
 namespace {
-
-// What was watched of this task while `act` ran.
-template <typename Act>
-WatchReport watch(const WatchingDaemon& daemon, pid_t pid, Act act) {
-  Background session(
-      daemon.command({"watch", "--pid", std::to_string(pid), "--follow", "--json", "--duration", "60s"}));
-  REQUIRE(eventually([&] { return !session.out().empty(); }));
-  act();
-  const std::size_t before = lines_of(session.out()).size();
-  REQUIRE(eventually([&] { return lines_of(session.out()).size() >= before + 2; }));  // one that began after it
-  session.signal(SIGTERM);
-  return report_in(session.wait().out);
-}
 
 std::uint64_t total_of(const WatchReport& report, const std::string& kind, const std::string& name) {
   for (const ReportSource& source : report.sources) {
@@ -70,7 +56,7 @@ TEST_CASE("watch: switches, runs and faults are the kernel's own counts, waits i
   WatchedTask task(probed_cpu());
   WatchedTask rival(probed_cpu());
   const KernelCounts before = counts_of(task.pid());
-  const WatchReport report = watch(daemon, task.pid(), [&] {
+  const WatchReport report = watched_while(daemon, task.pid(), [&] {
     std::thread competition([&] { rival.work({.busy_ns = 600'000'000}); });
     rival.wait_until_it_runs();
     task.work({.busy_ns = 200'000'000, .naps = 50, .pages = 500});
@@ -96,7 +82,7 @@ TEST_CASE("watch: the ledger adds up, by task and in all", "[core]") {
   const WatchingDaemon daemon;
   WatchedTask task(probed_cpu());
   WatchedTask rival(probed_cpu());
-  const WatchReport report = watch(daemon, task.pid(), [&] {
+  const WatchReport report = watched_while(daemon, task.pid(), [&] {
     std::thread competition([&] { rival.work({.busy_ns = 200'000'000, .naps = 50}); });
     task.work({.busy_ns = 200'000'000, .naps = 50});
     competition.join();
@@ -116,7 +102,7 @@ TEST_CASE("watch: a task that took the CPU from another is named, with its time"
   const WatchingDaemon daemon;
   WatchedTask task(probed_cpu());
   std::optional<selftest::Truth> truth;
-  const WatchReport report = watch(daemon, task.pid(), [&] {
+  const WatchReport report = watched_while(daemon, task.pid(), [&] {
     std::thread victim([&] { task.work({.busy_ns = 1'500'000'000}); });
     const Outcome noise = run({NOISE_BINARY, "task", "--work", "2ms", "--period", "20ms", "--duration", "1s", "--cpu",
                                std::to_string(probed_cpu())});
@@ -145,7 +131,7 @@ TEST_CASE("watch: a task that took the CPU from another is named, with its time"
 TEST_CASE("watch: what a task does by its own wish is not taken from it") {
   const WatchingDaemon daemon;
   WatchedTask task(probed_cpu());
-  const WatchReport report = watch(daemon, task.pid(), [&] { task.work({.naps = 200}); });
+  const WatchReport report = watched_while(daemon, task.pid(), [&] { task.work({.naps = 200}); });
   INFO(report.runnable_ns << " ns runnable in " << report.elapsed_ns);
   CHECK(report.counts.voluntary >= 200);
   CHECK(report.runnable_ns < report.elapsed_ns / 2);
@@ -158,7 +144,7 @@ TEST_CASE("watch: a task has its share of what the host steals from its CPU") {
   WatchedTask task(probed_cpu());
   std::uint64_t before_ns = 0;
   std::uint64_t after_ns = 0;
-  const WatchReport report = watch(daemon, task.pid(), [&] {
+  const WatchReport report = watched_while(daemon, task.pid(), [&] {
     before_ns = steal_of(probed_cpu());
     task.work({.busy_ns = 4'000'000'000});
     after_ns = steal_of(probed_cpu());
@@ -184,7 +170,7 @@ TEST_CASE("watch: what interruptions took beside what is told is estimated for t
   // The daemon measures at its start, and again where the CPU was not free.
   const bool measured = eventually(
       [&] {
-        report = watch(daemon, task.pid(), [&] { task.work({.busy_ns = 400'000'000}); });
+        report = watched_while(daemon, task.pid(), [&] { task.work({.busy_ns = 400'000'000}); });
         return report.untold && report.untold->measured != 0;
       },
       std::chrono::seconds(20));
