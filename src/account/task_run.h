@@ -92,7 +92,8 @@ struct CurrentTask {
   std::uint64_t life = 0;
 };
 
-/// What an interruption took beside what is told of it: an estimate, and the most that it can be.
+/// What an interruption took beside what is told of it, by the mean and by the longest of those that were measured. It
+/// is no bound: what entries cost changes with what else a machine does (entry_costs.h).
 struct Untold {
   std::uint64_t mean_ns = 0;
   std::uint64_t most_ns = 0;

@@ -67,9 +67,9 @@ std::string untold_text(const WatchUntold& untold) {
   std::string text = fmt::format("untold    the ways into the kernel and out of it, around {}",
                                  plural(untold.interrupted, "interrupt", "interrupts"));
   if (untold.estimated == 0) return text + ": not known; stolen is at least\n";
-  text +=
-      fmt::format(":\n          {} of the timer took some {} more, {} at most, by {} measured here", untold.estimated,
-                  format_duration(untold.rest_ns), format_duration(untold.rest_most_ns), untold.measured);
+  text += fmt::format(":\n          {} of the timer took some {} more by the mean, {} by the longest, of {} measured",
+                      untold.estimated, format_duration(untold.rest_ns), format_duration(untold.rest_most_ns),
+                      untold.measured);
   if (others != 0) text += fmt::format("; {} others: not known", others);
   return text + "\n";
 }

@@ -68,8 +68,8 @@ TEST_CASE("what a watch cannot tell of interruptions stands beside what it tells
   CHECK(views::to_json(views::parse_watch(json).value()) == json);
   CHECK(has(views::to_text(report),
             "untold    the ways into the kernel and out of it, around 5000 interrupts:\n"
-            "          4900 of the timer took some 12.0 ms more, 30.0 ms at most, by 75 "
-            "measured here; 100 others: not known\n"));
+            "          4900 of the timer took some 12.0 ms more by the mean, 30.0 ms by the longest, of 75 "
+            "measured; 100 others: not known\n"));
   report.untold->estimated = 0;
   CHECK(has(views::to_text(report), "around 5000 interrupts: not known; stolen is at least\n"));
   report.untold->interrupted = 0;
