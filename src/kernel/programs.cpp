@@ -250,6 +250,12 @@ Status Programs::attach() {
   return success();
 }
 
+void Programs::detach() {
+  links_.clear();
+  may_recur_.clear();
+  std::erase_if(programs_, [](const Attached& each) { return each.program != nullptr; });
+}
+
 bool Programs::attached(std::string_view tracepoint) const {
   return std::any_of(programs_.begin(), programs_.end(),
                      [&](const Attached& each) { return each.hook == tracepoint && each.program != nullptr; });

@@ -84,6 +84,8 @@ class Programs {
   void spoil(std::string_view tracepoint);
   /// After it: attaches all that were left on. Fails if one could not be attached without which no attribution is true.
   Status attach();
+  /// Detaches all, so that attach() may be called again.
+  void detach();
 
   /// Every program known, attached or not, with what the kernel counts for it; a system call each.
   [[nodiscard]] std::vector<ProgramView> views() const;

@@ -136,6 +136,7 @@ struct Tracer::Implementation {
     bpf_map__set_max_entries(skeleton->maps.origins, kOriginBytes);
     steps_aside = options.watching.loops && options.watching.tasks;
     skeleton->rodata->steps_aside = steps_aside;
+    skeleton->rodata->follows_tasks = !options.btf;
     skeleton->rodata->reads_steal = options.reads_steal;
     skeleton->rodata->tick_function = options.tick_function;
     bpf_map__set_max_entries(skeleton->maps.arrivals, steps_aside ? kArrivalBytes : kPage);
@@ -198,6 +199,10 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
       "irq_work functions: no tracepoint names them, the irq_work vector is timed as a whole");
   return tracer;
 }
+
+void Tracer::detach() { implementation_->programs->detach(); }
+
+Status Tracer::attach() { return implementation_->programs->attach(); }
 
 Arrivals& Tracer::arrivals() { return implementation_->arrivals; }
 

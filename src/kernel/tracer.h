@@ -40,6 +40,10 @@ class Tracer final : public system::KernelEvents {
   static Result<std::unique_ptr<Tracer>> load(const TracerOptions& options);
   ~Tracer() override;
 
+  /// For benchmarks: no program runs from detach() to attach(), and nothing else changes.
+  void detach();
+  Status attach();
+
   [[nodiscard]] noised_cpu& state(unsigned cpu) override;
   [[nodiscard]] std::span<volatile std::uint8_t> groups() override;
   /// Of tasks for which loops are to step aside; open only where both are watched.

@@ -31,6 +31,9 @@ AIMS = [
     (("daemon", "rss_bytes"), "at most", 32 * 2**20, "{:.0f} bytes"),
     (("scrape", "p99_ns"), "at most", 10e6, "{:.0f} ns"),
     (("replay", "intervals_per_second"), "at least", 5e6, "{:.0f}"),
+    (("observer", "watched_timer_added_ns"), "at most", 1000, "{:.0f} ns"),
+    (("observer", "causing_caller_added_ns"), "at most", 200, "{:.0f} ns"),
+    (("observer", "other_tick_added_ns"), "at most", 100, "{:.0f} ns"),
     (("park", "p99_ns"), "at most", 1e6, "{:.0f} ns"),
 ]
 
@@ -306,7 +309,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="noised-bench-") as directory:
         bench = Bench(build, directory)
         run = {"loop": bench.loop, "marks": bench.marks, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone, "scrape": bench.scrape, "replay": bench.replay, "record": bench.record,
-               "observer": lambda: observer(build, bench.cpu, directory),
+               "observer": lambda: observer(build, bench.cpus, directory),
                "park": lambda: park(build, bench.cpu, directory),
                "watch": lambda: watch(build, bench.cpus, directory),
                "bulk": lambda: bulk(build, bench.cpus, directory)}

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// noised's tracing of one CPU without its loop, until killed: what an application there pays for being watched.
+// noised's tracing of one CPU where another process's loop is, as if it were a probe's: put there and taken away again
+// as often as standard input says.
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/cpus.h"
 #include "kernel/tracer.h"
 #include "noised/low_noise.h"
+#include "system/kallsyms.h"
+#include "system/steal_clock.h"
 
 using namespace noised;
 using namespace noised::daemon;
@@ -17,29 +23,47 @@ using namespace noised::kernel;
 
 namespace {
 
-constexpr std::chrono::milliseconds kDrainInterval{25};
+constexpr int kDrainIntervalMs = 25;
 
 [[noreturn]] void fail(const Error& error) {
   fmt::print(stderr, "bench_observer: {}\n", error.line());
   std::exit(1);
 }
 
-Result<std::unique_ptr<Tracer>> load(unsigned cpu) {
+std::unique_ptr<Tracer> load(unsigned cpu) {
   const Result<std::vector<unsigned>> possible = possible_cpus();
-  if (!possible) return possible.error();
+  if (!possible) fail(possible.error());
   TracerOptions options;
   options.cpus = {cpu};
   options.possible_cpus = possible.value().back() + 1U;
   options.buffer_bytes = std::uint64_t{2} << 20U;
-  return Tracer::load(options);
+  options.reads_steal = system::is_virtual_machine();
+  options.tick_function = system::tick_function(system::Kallsyms::open());
+  Result<std::unique_ptr<Tracer>> tracer = Tracer::load(options);
+  if (!tracer) fail(tracer.error());
+  return std::move(tracer).value();
+}
+
+// As a probe does, but not from the CPU itself: an interval that is open when programs are attached makes an exit
+// without its entry.
+void begin(noised_cpu& of, noised_u32 loop) {
+  auto* const state = static_cast<volatile noised_cpu*>(&of);
+  state->depth = 0;
+  state->split = 0;
+  state->task_start_ns = 0;
+  state->probe_pid = loop;
+  state->current_pid = loop;
+  state->watched = NOISED_WATCH_LOOP;
 }
 
 }  // namespace
 
-// CPU: whom to watch. Prints the names of the tracepoints, in one line, when all are attached.
+// CPU: whom to watch. LOOP: the thread of the loop there. Prints the names of the tracepoints. Each byte on standard
+// input attaches, or detaches; answered by the number of records that came.
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 3) return 2;
   const auto cpu = static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10));
+  const auto loop = static_cast<noised_u32>(std::strtoul(argv[2], nullptr, 10));
   std::vector<unsigned> others;
   const Result<std::vector<unsigned>> online = online_cpus();
   if (!online) fail(online.error());
@@ -47,16 +71,31 @@ int main(int argc, char** argv) {
     if (other != cpu) others.push_back(other);
   }
   if (const Status confined = confine_to(others); !confined) fail(confined.error());
-  const Result<std::unique_ptr<Tracer>> tracer = load(cpu);
-  if (!tracer) fail(tracer.error());
-  for (const ProgramView& program : tracer.value()->programs()) {
+  const std::unique_ptr<Tracer> tracer = load(cpu);
+  for (const ProgramView& program : tracer->programs()) {
     if (!program.attached.empty()) fmt::print("{} ", program.name);
   }
+  tracer->detach();
   fmt::print("\n");
   std::fflush(stdout);
+  bool attached = false;
+  std::size_t records = 0;
   for (;;) {
-    std::this_thread::sleep_for(kDrainInterval);
-    tracer.value()->drain(0, SIZE_MAX, [](const noised_record&, const char*, const noised_run_record*) {});
-    (void)tracer.value()->drain_origins([](const noised_origin&) {});
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    const bool asked = poll(&input, 1, attached ? kDrainIntervalMs : -1) > 0;
+    records += tracer->drain(0, SIZE_MAX, [](const noised_record&, const char*, const noised_run_record*) {});
+    (void)tracer->drain_origins([](const noised_origin&) {});
+    if (!asked) continue;
+    char byte = 0;
+    if (read(STDIN_FILENO, &byte, 1) != 1) return 0;
+    attached = !attached;
+    if (attached) {
+      begin(tracer->state(cpu), loop);
+      if (const Status done = tracer->attach(); !done) fail(done.error());
+    } else {
+      tracer->detach();
+    }
+    fmt::print("{}\n", std::exchange(records, 0));
+    std::fflush(stdout);
   }
 }
