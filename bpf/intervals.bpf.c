@@ -9,6 +9,7 @@ struct ring_segments segments SEC(".maps");
 const volatile __u32 segments_per_ring = 1;
 struct interval_rings rings SEC(".maps");
 struct arrival_ring arrivals SEC(".maps");
+const volatile __u8 follows_tasks;
 const volatile __u8 steps_aside;
 const volatile __u8 reads_steal;    /* this is a virtual machine */
 const volatile __u64 tick_function; /* address of the hrtimer callback that is the tick; 0: not known */

@@ -53,7 +53,7 @@ static __always_inline __u32 take_woken_here(struct noised_cpu *cpu, __u32 pid)
 
 /* The interval of the task that leaves, whatever else its record tells. */
 static __always_inline void fill_task(struct noised_task_record *task, const struct noised_cpu *cpu,
-				      const struct leaving *leaving, const char *comm, __u64 now)
+				      const struct leaving *leaving, __u64 now)
 {
 	task->record.start_ns = cpu->task_start_ns;
 	task->record.duration_ns = now > cpu->task_start_ns ? now - cpu->task_start_ns : 0;
@@ -63,7 +63,7 @@ static __always_inline void fill_task(struct noised_task_record *task, const str
 	task->record.flags =
 	    (__u8)(cpu->task_flags | (leaving->runnable ? NOISED_FLAG_PREEMPTED : 0) |
 		   (leaving->yielded ? NOISED_FLAG_YIELDED : 0) | (leaving->ended ? NOISED_FLAG_ENDED : 0));
-	bpf_probe_read_kernel(task->comm, sizeof(task->comm), comm);
+	__builtin_memcpy(task->comm, leaving->comm, sizeof(task->comm));
 }
 
 /* The idle task leaves for a task that was woken. What it does behind the idle state (it starts the tick again, among
@@ -83,8 +83,8 @@ static __always_inline void note_marks(struct noised_cpu *cpu, const struct leav
 	cpu->task_flags = take_woken_here(cpu, (__u32)next_pid);
 }
 
-static __always_inline int switch_from_loop(struct noised_cpu *cpu, const struct leaving *leaving, const char *comm,
-					    int next_pid, __u64 now)
+static __always_inline int switch_from_loop(struct noised_cpu *cpu, const struct leaving *leaving, int next_pid,
+					    __u64 now)
 {
 	if (leaving->pid == cpu->probe_pid && !leaving->runnable) {
 		cpu->loop_left = 1;
@@ -93,7 +93,7 @@ static __always_inline int switch_from_loop(struct noised_cpu *cpu, const struct
 	if (leaving->pid != cpu->probe_pid && cpu->task_start_ns) {
 		struct noised_task_record task = {};
 
-		fill_task(&task, cpu, leaving, comm, now);
+		fill_task(&task, cpu, leaving, now);
 		emit(cpu, &task.record, sizeof(task), NOISED_KIND_TASK);
 	}
 	note_marks(cpu, leaving, next_pid);
@@ -103,8 +103,8 @@ static __always_inline int switch_from_loop(struct noised_cpu *cpu, const struct
 
 /* Nothing is told of idling: whoever could run would. `run` has the counts of the task that leaves; they are told even
  * if it came here unseen, as a run that takes no time: what it counted there may be its last. */
-static __always_inline int switch_tasks(struct noised_cpu *cpu, const struct leaving *leaving, const char *comm,
-					int next_pid, __u64 now, struct noised_run_record *run)
+static __always_inline int switch_tasks(struct noised_cpu *cpu, const struct leaving *leaving, int next_pid, __u64 now,
+					struct noised_run_record *run)
 {
 	if (leaving->pid != 0 && !leaving->is_kernel && !cpu->task_start_ns)
 		cpu->task_start_ns = now;
@@ -112,7 +112,7 @@ static __always_inline int switch_tasks(struct noised_cpu *cpu, const struct lea
 		__u8 *group = group_of(leaving->pid);
 		__u64 slot = leaving->task * NOISED_TASK_SLOT_FACTOR >> 32;
 
-		fill_task(&run->task, cpu, leaving, comm, now);
+		fill_task(&run->task, cpu, leaving, now);
 		run->task.record.group = group ? *group : 0;
 		/* A loop that is on its way loses nothing. */
 		if (leaving->is_kernel || leaving->pid == cpu->probe_pid) {
@@ -180,8 +180,9 @@ static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct t
 }
 
 /* A watched CPU's switch; on the others only the frames are forgotten. `preempt` is false for a task preempted on its
- * way to user mode; its state tells. `READ`, `STATE`: how the kernel's memory is read; `YIELDING`: by a task. */
-#define SWITCH(preempt, previous, next, READ, STATE, YIELDING)                                                         \
+ * way to user mode; its state tells. `READ`, `STATE`, `NAME`: how the kernel's memory is read; `YIELDING`: by a task.
+ */
+#define SWITCH(preempt, previous, next, READ, STATE, NAME, YIELDING)                                                   \
 	({                                                                                                             \
 		struct noised_cpu *cpu = this_cpu();                                                                   \
 		if (cpu && !cpu->watched)                                                                              \
@@ -197,9 +198,12 @@ static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct t
 			};                                                                                             \
 			int next_pid = READ(next, pid);                                                                \
 			leaving.task = begin_switch(cpu, previous, leaving.pid, next, next_pid, now);                  \
+			/* Of the loop there is no record, and its name is on a line that nobody needs. */             \
+			if (cpu->watched != NOISED_WATCH_LOOP || leaving.pid != cpu->probe_pid)                        \
+				NAME(leaving.comm, previous);                                                          \
 			if (cpu->watched == NOISED_WATCH_LOOP) {                                                       \
 				_Bool is_kernel = (READ(next, flags) & TASK_IS_KTHREAD) != 0;                          \
-				switch_from_loop(cpu, &leaving, (previous)->comm, next_pid, now);                      \
+				switch_from_loop(cpu, &leaving, next_pid, now);                                        \
 				if (steps_aside && !is_kernel && next_pid && (__u32)next_pid != cpu->probe_pid)        \
 					begin_tasks(cpu, next_pid, now);                                               \
 			} else {                                                                                       \
@@ -207,7 +211,7 @@ static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct t
 				leaving.yielded =                                                                      \
 				    !preempt && state == 0 && leaving.pid && !leaving.is_kernel && YIELDING(previous); \
 				FILL_RUN(&run, previous, READ);                                                        \
-				switch_tasks(cpu, &leaving, (previous)->comm, next_pid, now, &run);                    \
+				switch_tasks(cpu, &leaving, next_pid, now, &run);                                      \
 				cpu->current_is_kernel = (READ(next, flags) & TASK_IS_KTHREAD) != 0;                   \
 			}                                                                                              \
 		}                                                                                                      \
@@ -216,8 +220,8 @@ static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct t
 
 /* sched_switch gained a fourth argument in 5.18; the first three never moved. */
 TRACEPOINT_TWINS(sched_switch, PARAMETERS(_Bool preempt, struct task_struct *previous, struct task_struct *next),
-		 SWITCH(preempt, previous, next, READ_DIRECT, state_of_direct, is_yielding),
-		 SWITCH(preempt, previous, next, READ_BY_HELPER, state_of, YIELDING_UNKNOWN))
+		 SWITCH(preempt, previous, next, READ_DIRECT, state_of_direct, NAME_DIRECT, is_yielding),
+		 SWITCH(preempt, previous, next, READ_BY_HELPER, state_of, NAME_BY_HELPER, YIELDING_UNKNOWN))
 
 #define IDLE_STATE_LEFT (~0U) /* PWR_EVENT_EXIT */
 
