@@ -35,9 +35,11 @@ constexpr std::uint64_t kSleepNs = 1'370'000;
 constexpr std::uint64_t kCallNs = 1'130'000;
 constexpr std::size_t kRoom = 1U << 17U;
 
-std::uint64_t ticks_per_us = 0;
+double ticks_per_ns = 0;
 
-std::uint64_t to_ns(std::uint64_t ticks) { return ticks * 1000 / ticks_per_us; }
+std::uint64_t to_ns(std::uint64_t ticks) {
+  return static_cast<std::uint64_t>(static_cast<double>(ticks) / ticks_per_ns);
+}
 
 // How often each disturbance has come to the loop's CPU. A loop that was interrupted looks which it was.
 struct Disturbances {
@@ -95,7 +97,7 @@ void sleep_until(std::uint64_t ns) {
 
 void loop(unsigned cpu, const Disturbances& by, Log<Interruption>& log, const std::atomic<bool>& over) {
   settle(cpu, 0);
-  const std::uint64_t interrupted = kInterruptedNs * ticks_per_us / 1000;
+  const auto interrupted = static_cast<std::uint64_t>(static_cast<double>(kInterruptedNs) * ticks_per_ns);
   for (std::uint64_t before = read_tsc(); !over.load(std::memory_order_relaxed);) {
     const std::uint64_t now = read_tsc();
     if (now - before >= interrupted) log.add({before, now, by.slept, by.called, by.woken});
@@ -167,8 +169,8 @@ std::uint64_t tick_phase(const std::vector<std::uint64_t>& phases, std::uint64_t
 
 std::string as_json(const char* name, std::vector<std::uint64_t> ticks) {
   std::ranges::sort(ticks);
-  const double median = ticks.empty() ? 0 : static_cast<double>(ticks[ticks.size() / 2]) * 1000.0;
-  return fmt::format("\"{}\": [{}, {:.1f}]", name, ticks.size(), median / static_cast<double>(ticks_per_us));
+  const double median = ticks.empty() ? 0 : static_cast<double>(ticks[ticks.size() / 2]);
+  return fmt::format("\"{}\": [{}, {:.1f}]", name, ticks.size(), median / ticks_per_ns);
 }
 
 // Each kind of interruption alone: how many there were, and what the one in the middle took in ns.
@@ -219,7 +221,7 @@ int main(int argc, char** argv) {
   const std::uint64_t ticks = read_tsc();
   while (monotonic_ns() - ns < 100'000'000) {
   }
-  ticks_per_us = (read_tsc() - ticks) * 1000 / (monotonic_ns() - ns);
+  ticks_per_ns = static_cast<double>(read_tsc() - ticks) / static_cast<double>(monotonic_ns() - ns);
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) != 0) {
     std::perror("bench_turns: membarrier");
     return 1;

@@ -167,7 +167,7 @@ struct Pair {
 // and what lies between, where quantile 90% is, depends on a handful.
 std::map<std::string, std::vector<Pair>> pairs(const Both& both, const std::vector<Recounted>& intervals,
                                                const Window& window) {
-  std::map<std::uint64_t, const Recounted*> by_start;
+  std::multimap<std::uint64_t, const Recounted*> by_start;
   for (const Recounted& one : intervals) by_start.emplace(both.to_ns(one.start_ticks), &one);
   std::map<std::string, std::vector<Pair>> pairs;
   for (const DetourView& detour : both.detours) {
@@ -176,8 +176,10 @@ std::map<std::string, std::vector<Pair>> pairs(const Both& both, const std::vect
     const auto end = by_start.lower_bound(detour.start_ns + detour.duration_ns);
     for (auto one = by_start.lower_bound(detour.start_ns); one != end; ++one)
       inside[one->second->source].push_back(one->second);
+    Counts told;
+    for (const DetourEntryView& entry : detour.entries) told[source_of(entry)] += intervals_in(entry);
     for (const DetourEntryView& entry : detour.entries) {
-      if (!is_interval(entry) || intervals_in(entry) != 1) continue;
+      if (!is_interval(entry) || told[source_of(entry)] != 1) continue;
       const auto same = inside.find(source_of(entry));
       if (same == inside.end() || same->second.size() != 1) continue;
       const Recounted& one = *same->second.front();
@@ -208,11 +210,13 @@ void check_counts(const Counts& noised, const Counts& ftrace) {
 }
 
 // An interval's self times differ by what the tracers cost at its two ends and at those of what is nested in it, and by
-// the clocks' uncertainty where a detour's edge cuts it short. An end costs more once in ten times.
+// the clocks' uncertainty where a detour's edge cuts it short. More than that, none or one of thousands did; a host
+// that strikes 10,000 times a second strikes between the tracers at one of 200.
 void check_durations(const Both& both, const std::vector<Recounted>& intervals, const Window& window) {
   const std::optional<std::uint64_t> cost = cost_ns(both);
   if (is_emulated() && !cost) return;  // too little happens on an isolated CPU
   REQUIRE(cost.has_value());
+  bool ticks_compared = false;
   for (const auto& [source, twice] : pairs(both, intervals, window)) {
     if (twice.size() < 50) continue;
     std::string beyond;
@@ -224,8 +228,10 @@ void check_durations(const Both& both, const std::vector<Recounted>& intervals, 
     }
     INFO(source << ", of " << twice.size() << " intervals differ by more than the tracers cost (" << *cost
                 << " an end), ftrace/noised:" << beyond);
-    CHECK(count <= twice.size() / 10);
+    CHECK(count <= 1 + twice.size() / 20);
+    ticks_compared = ticks_compared || source == "vector:local_timer";
   }
+  if (has_tick(probed_cpu()) && !is_emulated()) CHECK(ticks_compared);
 }
 
 void check_all(const std::function<void()>& load) {
