@@ -28,14 +28,14 @@ struct leaving {
 	_Bool ended;	 /* it will not run again */
 	_Bool yielded;	 /* it gave the CPU away in sched_yield; where tasks are watched */
 	_Bool is_kernel; /* a kernel thread */
-	__u64 comm[2];	 /* its name, where a record is made of it */
+	__u64 comm[2];	 /* its name; not of a loop, where loops are watched */
 };
 
 /* How a program reads the kernel's memory: a tp_btf program by itself, a raw_tp program by a helper (30 ns). */
 #define READ_DIRECT(task, field) ((task)->field)
 #define READ_BY_HELPER(task, field) BPF_CORE_READ(task, field)
 
-/* The name of a task: 16 bytes, which no kernel has changed. By helper it takes 25 ns. */
+/* The name of a task: 16 bytes, which no kernel has changed. */
 #define NAME_DIRECT(to, task) copy_name(to, task)
 #define NAME_BY_HELPER(to, task) bpf_probe_read_kernel(to, 16, (task)->comm)
 
