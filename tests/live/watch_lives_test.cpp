@@ -111,10 +111,11 @@ TEST_CASE("watch lives: 3,000 children that share few pids, and end now where th
   CHECK(report.counts.voluntary <= voluntary + kChildren + 1);
   CHECK(report.counts.involuntary <= involuntary + kChildren + 1);
   CHECK(report.counts.voluntary + report.counts.involuntary <= voluntary + involuntary + kChildren + 1);
-  // What one did where nobody watches is counted when it comes back; half of them end there.
-  CHECK(report.counts.voluntary > voluntary / 2);
+  // What one did where nobody watches is counted when it comes back. Half of them end there: of each, a switch is
+  // missing.
+  CHECK(report.counts.voluntary + kChildren / 2 + kChildren / 20 > voluntary);
   CHECK(report.counts.minor_faults <= minor_faults);
-  CHECK(report.counts.minor_faults > minor_faults / 10);
+  CHECK(report.counts.minor_faults > minor_faults / 2);
   CHECK(report.counts.unseen_runs <= voluntary + involuntary);
   CHECK(report.tasks_seen <= kChildren + 1);
   CHECK(report.tasks_seen > kChildren * 9 / 10);

@@ -2,8 +2,9 @@
 // Many tasks, for those who watch them.
 // swarm short N         N children, one after the other, each 100 us long, with a thousand names: "PID NAME" lines
 // swarm ranks N ROUNDS  N processes that compute 50 us and wait for each other, again and again
-// swarm hop N A B       N children, one after the other, that hop between CPUs A and B and end on one of them; prints
-//                       the voluntary and involuntary switches and minor faults of all, as the kernel counted them
+// swarm hop N A B       on CPU B, N children, one after the other, that hop from B to A and back, and end on one of
+//                       them; prints the voluntary and involuntary switches and minor faults of all, as the kernel
+//                       counted them
 // swarm exec ROUNDS     a thread that is not the leader sleeps so often, execs, and sleeps as often again; prints its
 //                       voluntary switches
 // swarm yield CPU MS    the task "yielder" computes beside another that spins, and calls sched_yield again and again;
@@ -104,6 +105,7 @@ void go_to(unsigned cpu) {
 }
 
 int run_hop(unsigned count, unsigned first, unsigned second) {
+  go_to(second);  // wherever it was started: what it does, and the birth of each child, is seen by who watches B
   for (unsigned i = 0; i < count; ++i) {
     const pid_t pid = fork();
     if (pid < 0) return 1;
