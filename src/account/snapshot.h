@@ -49,7 +49,8 @@ enum class SnapshotDetail : std::uint8_t {
 
 struct Snapshot {
   SnapshotDetail detail = SnapshotDetail::all;  ///< that is wanted; what is not is left as it was
-  std::uint64_t elapsed_ns = 0;
+  std::uint64_t drained_ns = 0;  ///< how far the run was when the last drain began: what CPUs observed was read since,
+  std::uint64_t elapsed_ns = 0;  ///< and when that had been read
   ReportClock clock;
   ReportLost lost;
   std::uint64_t orphan_intervals = 0;

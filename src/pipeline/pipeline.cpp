@@ -398,6 +398,7 @@ void Pipeline::fill(account::Snapshot& snapshot) const {
   steal_.fill(snapshot);
   if (aside_) snapshot.aside = aside_();
   snapshot.clock = account::clock_of(snapshot, clock_.uncertainty_ns());
+  snapshot.drained_ns = drained_ns_ - started_ns_;
   // Now, not at the last drain: the loops have published their progress since.
   snapshot.elapsed_ns = clocks_.now_ns() - started_ns_;
   snapshot.programs = kernel_.programs();

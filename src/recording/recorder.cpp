@@ -161,6 +161,8 @@ bool Recorder::describe(account::Recordable& pipeline) {
   pipeline.fill(snapshot_);
   cpus_ = snapshot_.cpus.size();
   description_.base = counts(snapshot_);
+  // From before the first CPU was read to after the last was, at the end: no CPU is observed for longer than it lasts.
+  description_.base.status.uptime_ns = snapshot_.drained_ns;
   description_.base.clock = read_clocks();
   // Nothing was measured yet: then the recording is of the whole run.
   const bool whole = std::all_of(snapshot_.cpus.begin(), snapshot_.cpus.end(),

@@ -45,7 +45,7 @@ class WatchedRun : public Recordable, private WatchSink {
   }
 
   void fill(Snapshot& snapshot) const override {
-    snapshot.elapsed_ns = now_ns_;
+    snapshot.drained_ns = snapshot.elapsed_ns = now_ns_;
     snapshot.clock = {"tsc", 25, {}, {}};
     snapshot.lost = ReportLost{};
     snapshot.cpus.resize(cpus_.size());

@@ -19,7 +19,7 @@ constexpr std::uint64_t kToleranceNs = 25;
 class LongRun : public Recordable {
  public:
   void fill(Snapshot& snapshot) const override {
-    snapshot.elapsed_ns = now_ns_;
+    snapshot.drained_ns = snapshot.elapsed_ns = now_ns_;
     snapshot.lost = ReportLost{};
     snapshot.cpus.resize(1);
     snapshot.cpus[0].cpu = 1;

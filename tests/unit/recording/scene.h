@@ -35,6 +35,7 @@ class RecordedRun : public Recordable {
   }
 
   void fill(Snapshot& snapshot) const override {
+    snapshot.drained_ns = now_ns_ - reading_ns;
     snapshot.elapsed_ns = now_ns_;
     snapshot.orphan_intervals = cpus_[0].matcher().orphans() + cpus_[1].matcher().orphans();
     snapshot.lost = ReportLost{};
@@ -79,6 +80,7 @@ class RecordedRun : public Recordable {
   Description description;
   std::vector<std::string> detours;  ///< as JSON, in order
   std::uint64_t intervals = 0;
+  std::uint64_t reading_ns = 0;  ///< how long the last drain lasts
 
  private:
   static StatusView some_status() {
