@@ -31,6 +31,7 @@ void add_losses(unsigned cpu, const LossCounts& counts, ReportLost& lost) {
   add_loss(cpu, "pipeline_full", counts.refused, lost);
   add_loss(cpu, "detour_ring_full", counts.detours, lost);
   add_loss(cpu, "clock_backward", counts.impossible, lost);
+  add_loss(cpu, "clock_uncertain", counts.uncertain, lost);
   add_loss(cpu, "unpaired", kernel.unpaired, lost);
   add_loss(cpu, "unseen_switch", kernel.unseen, lost);
   add_loss(cpu, "loop_stopped", counts.stopped, lost);

@@ -28,6 +28,7 @@ struct LossCounts {
   std::uint64_t bad = 0;         ///< records that cannot be true
   std::uint64_t refused = 0;     ///< the pipeline had no room for intervals
   std::uint64_t impossible = 0;  ///< detours that end before they begin: the counter went back
+  std::uint64_t uncertain = 0;   ///< detours whose times are not known well enough to find their causes
   std::uint64_t stopped = 0;     ///< times when the loop was stopped or waited
   std::uint64_t moved = 0;       ///< times when it was on another CPU
   std::uint64_t blind = 0;       ///< interrupts that the kernel counted while next to nothing was seen (blindness.h)
@@ -35,9 +36,9 @@ struct LossCounts {
 
 /// The reasons of add_losses(), and those that concern no CPU or all of them.
 inline constexpr std::array kCpuLossReasons = {
-    "ring_full",     "ring_busy_in_nmi", "stack_full",       "bad_record", "unfinished_record",
-    "pipeline_full", "detour_ring_full", "clock_backward",   "unpaired",   "unseen_switch",
-    "loop_stopped",  "loop_moved",       "sample_ring_full", kBlind};
+    "ring_full",     "ring_busy_in_nmi", "stack_full",     "bad_record",       "unfinished_record",
+    "pipeline_full", "detour_ring_full", "clock_backward", "clock_uncertain",  "unpaired",
+    "unseen_switch", "loop_stopped",     "loop_moved",     "sample_ring_full", kBlind};
 inline constexpr std::array kMachineLossReasons = {"missed_run",   "origin_ring_full", "bad_record",
                                                    "clock_step",   "clock_source",     "task_table_full",
                                                    "wakeups_full", "sends_full",       "calls_full"};

@@ -217,8 +217,10 @@ void Pipeline::add_detour(Stream& stream, const probe::TickDetour& ticks) {
   if (stream.doubt().take_stopped(detour)) return skip(stream, detour, stream.losses().stopped);
   const std::uint64_t uncertainty_ns =
       std::max(clock_.uncertainty_ns(ticks.start_ticks), clock_.uncertainty_ns(ticks.end_ticks));
-  const std::uint64_t tolerance_ns = uncertainty_ns <= kLargestToleranceNs ? uncertainty_ns : 0;
-  detour.in_doubt = clock_stepped_ || uncertainty_ns > kLargestToleranceNs || stream.doubt().touch(detour);
+  const bool uncertain = uncertainty_ns > kLargestToleranceNs;
+  if (uncertain) ++stream.losses().uncertain;
+  const std::uint64_t tolerance_ns = uncertain ? 0 : uncertainty_ns;
+  detour.in_doubt = clock_stepped_ || uncertain || stream.doubt().touch(detour);
   const account::DetourLedger& ledger = stream.watched.add(detour, tolerance_ns);
   const auto describe = [&](const account::DetourLedger& described, std::size_t index, account::FeedDetour& to) {
     chains_.describe(described, index, stream.causes(), drained_ns_, to);

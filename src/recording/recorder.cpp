@@ -18,7 +18,7 @@ constexpr std::uint64_t kOldEnoughNs = 1'000'000'000;
 constexpr unsigned kLastWaits = 200;
 constexpr useconds_t kLastWaitUs = 10'000;
 // Of a CPU with every reason of loss, as text, about.
-constexpr std::size_t kLongestCounts = 1024;
+constexpr std::size_t kLongestCounts = 1152;
 
 // What was counted before anything was measured belongs to the run that is to be measured.
 void forget(Counts& counts) {

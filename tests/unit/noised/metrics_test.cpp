@@ -159,8 +159,8 @@ TEST_CASE("names that are not UTF-8 stay apart") {
 TEST_CASE("every reason of a loss has a series") {
   LossCounts counts;
   counts.kernel = {1, 1, 1, 1, 1, 1};
-  counts.detours = counts.samples = counts.refused = counts.impossible = counts.stopped = counts.moved = counts.bad =
-      counts.blind = 1;
+  counts.detours = counts.samples = counts.refused = counts.impossible = counts.uncertain = counts.stopped =
+      counts.moved = counts.bad = counts.blind = 1;
   ReportLost lost;
   add_losses(1, counts, lost);
   CHECK(lost.by.size() == kCpuLossReasons.size());

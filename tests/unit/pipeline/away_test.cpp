@@ -2,6 +2,7 @@
 // A loop that stepped aside, and could not come back because its CPU was offline: what was meant to be is no loss, what
 // was not is blind.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -92,7 +93,7 @@ struct Scene {
     PipelineOptions options;
     options.threshold_ns = 200;
     options.watched_cpus = {kCpu};
-    options.clocks = {[this] { return now_ns; }, [this] { return ClockSample{now_ns, now_ns, 1}; }};
+    options.clocks = {[this] { return now_ns; }, [this] { return ClockSample{now_ns, now_ns, reading_ns}; }};
     clock.add({kBegin - 20 * kMs, kBegin - 20 * kMs, 1});
     clock.add({kBegin - 10 * kMs, kBegin - 10 * kMs, 1});
     pipeline.emplace(kernel, loops, clock, sources, names, options);
@@ -109,6 +110,7 @@ struct Scene {
   }
 
   std::uint64_t now_ns = kBegin;
+  std::uint64_t reading_ns = 1;  // how long it took to read both clocks, half of it
   OneCpu kernel;
   SourceTable sources;
   Names names{sources, Kallsyms::parse("")};
@@ -161,4 +163,20 @@ TEST_CASE("a clock source that changes is counted among what was lost", "[pipeli
   REQUIRE(report.lost.by.size() == 1);
   CHECK(report.lost.by[0].reason == "clock_source");
   CHECK_FALSE(report.lost.by[0].cpu.has_value());
+}
+
+TEST_CASE("a detour whose causes cannot be found because of the clocks is incomplete, and counted with the reason") {
+  Scene scene;
+  const bool read_well = GENERATE(true, false);
+  scene.reading_ns = read_well ? 1 : 20'000;
+  scene.loop.gap(10 * kMs, 11 * kMs, GapKind::detour);
+  scene.loop.reach(12 * kMs);
+  scene.drain(12 * kMs);
+  const ReportLost lost = scene.report().lost;
+  CHECK(lost.incomplete_detours == (read_well ? 0 : 1));
+  REQUIRE(lost.by.size() == (read_well ? 0 : 1));
+  if (read_well) return;
+  CHECK(lost.by[0].reason == "clock_uncertain");
+  CHECK(lost.by[0].cpu == kCpu);
+  CHECK(lost.by[0].count == 1);
 }
