@@ -337,6 +337,7 @@ Status Daemon::start_watching() {
 }
 
 Status Daemon::start_probes() {
+  away_.assign(cpus_.probe.size(), false);
   if (!has_loops()) return start_watching();
   const Config& config = options_.config;
   if (config.policy == Policy::fifo) warn_of_throttling(log_);
@@ -363,7 +364,6 @@ Status Daemon::start_probes() {
     if (!probe) return probe.error();
     probes_.push_back(std::move(probe).value());
   }
-  away_.assign(probes_.size(), false);
   if (Status set = set_priority(0); !set) return set;
   if (Status fit = wait_for_phases(); !fit) return fit;
   start_pipeline();

@@ -68,7 +68,8 @@ class Daemon {
   Status choose_pace(Ticker& ticker);
   ReloadOutcome reload(Ticker& ticker);
   ReloadOutcome read_configuration();
-  void tell_of_absence();
+  void tell_of_absence(std::uint64_t now_ns);
+  void tell_of_offline(std::uint64_t now_ns);
   void look_at_clock_source(std::uint64_t now_ns);
   void stay_on_housekeeping();
   [[nodiscard]] bool rests() const { return options_.config.duty_percent < 100 || steps_aside(); }
@@ -86,6 +87,7 @@ class Daemon {
   system::ClockMap clock_;
   system::ClockSourceWatch clock_source_;
   std::uint64_t clock_source_due_ns_ = 0;
+  std::uint64_t online_due_ns_ = 0;
   std::optional<UnixSocket> socket_;
   std::optional<Descriptor> web_socket_;
   std::string web_address_;
@@ -94,7 +96,7 @@ class Daemon {
   std::optional<system::StealClock> steal_clock_;
   std::optional<system::InterruptCounts> interrupts_;
   std::vector<system::SmiCounter> smi_counters_;       // of the probed CPUs, until their probes take them
-  std::vector<bool> away_;                             // by probe: its thread was not on its CPU at the last look
+  std::vector<bool> away_;                             // by CPU: nobody saw it at the last look
   std::vector<std::unique_ptr<probe::Probe>> probes_;  // before the tracer goes: their state is in its maps
   PhasePlan plan_;                                     // of the phases that run from the start, if any
   std::unique_ptr<pipeline::Pipeline> pipeline_;

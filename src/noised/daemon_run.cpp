@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kLastTakeNs = 2'000'000'000;
 constexpr std::uint64_t kClockSourceNs = 1'000'000'000;
+constexpr std::uint64_t kOnlineNs = 1'000'000'000;
 
 }  // namespace
 
@@ -46,7 +47,7 @@ Status Daemon::run() {
     phase_runs_->step();
     recorder_->after_drain(*pipeline_);
     server_->wake();  // one atomic load unless somebody follows detours
-    tell_of_absence();
+    tell_of_absence(monotonic_ns());
     look_at_clock_source(monotonic_ns());
     watchdog.alive(monotonic_ns());
   }
@@ -67,7 +68,8 @@ Status Daemon::choose_pace(Ticker& ticker) {
 }
 
 // A loop that is not on its CPU comes back by itself: until then, nobody sees that CPU.
-void Daemon::tell_of_absence() {
+void Daemon::tell_of_absence(std::uint64_t now_ns) {
+  if (!has_loops()) return tell_of_offline(now_ns);
   bool changed = false;
   for (std::size_t i = 0; i < probes_.size(); ++i) {
     const bool away = probes_[i]->is_away();
@@ -85,6 +87,27 @@ void Daemon::tell_of_absence() {
   if (!changed) return;
   stay_on_housekeeping();
   notify_status(measuring());
+}
+
+// Where tasks are watched, nothing of it is lost: they go on elsewhere.
+void Daemon::tell_of_offline(std::uint64_t now_ns) {
+  if (now_ns < online_due_ns_) return;
+  online_due_ns_ = now_ns + kOnlineNs;
+  const auto online = online_cpus();
+  if (!online) return;
+  bool changed = false;
+  for (std::size_t i = 0; i < cpus_.probe.size(); ++i) {
+    const bool away = !std::ranges::binary_search(online.value(), cpus_.probe[i]);
+    if (away == away_[i]) continue;
+    away_[i] = away;
+    changed = true;
+    if (away) {
+      log_.warning("CPU {} is offline: no task runs there until it is back", cpus_.probe[i]);
+    } else {
+      log_.info("CPU {} is watched again", cpus_.probe[i]);
+    }
+  }
+  if (changed) notify_status(measuring());
 }
 
 // The start refuses where the counter is no clock; while it measures, what was measured before is kept, and it is told.
@@ -113,8 +136,8 @@ void Daemon::stay_on_housekeeping() {
 
 std::string Daemon::measuring() const {
   std::string absent;
-  for (std::size_t i = 0; i < probes_.size(); ++i) {
-    if (away_[i]) absent += fmt::format("{}{}", absent.empty() ? ", but not " : ",", probes_[i]->cpu());
+  for (std::size_t i = 0; i < away_.size(); ++i) {
+    if (away_[i]) absent += fmt::format("{}{}", absent.empty() ? ", but not " : ",", cpus_.probe[i]);
   }
   return fmt::format("{} CPUs {}{} from CPUs {}", has_loops() ? "Measuring" : "Watching the tasks of",
                      settings_.probe_cpus, absent, settings_.housekeeping_cpus);

@@ -195,7 +195,7 @@ Report report_in_parts(const Outcome& outcome) {
 TEST_CASE("hotplug: a task whose CPU goes offline is told as the kernel counts it, and its CPU is watched again") {
   skip_unless_asked();
   const unsigned cpu = probed_cpu();
-  const WatchingDaemon daemon;
+  const WatchingDaemon daemon("all", "info");
   {
     WatchedTask task(cpu);
     WatchedTask rival(cpu);
@@ -223,6 +223,11 @@ TEST_CASE("hotplug: a task whose CPU goes offline is told as the kernel counts i
   CHECK(report.counts.involuntary > 0);
   CHECK(report.counts.migrations == 0);
   CHECK(report.explained_ns > 0);
+  const auto logged = [&](const std::string& text) {
+    return eventually([&] { return daemon.log().find("CPU " + std::to_string(cpu) + text) != std::string::npos; });
+  };
+  CHECK(logged(" is offline: no task runs there"));
+  CHECK(logged(" is watched again"));
   (void)report_in_parts(run(daemon.command({"report", "--json"})));
 }
 

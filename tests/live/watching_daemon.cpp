@@ -27,9 +27,10 @@ bool has_thread(pid_t process, const std::string& name) {
 
 }  // namespace
 
-WatchingDaemon::WatchingDaemon(const std::string& cpus) : quiet_(probed_cpu()), socket_(directory_.path("socket")) {
+WatchingDaemon::WatchingDaemon(const std::string& cpus, const std::string& log_level)
+    : quiet_(probed_cpu()), socket_(directory_.path("socket")) {
   process_.emplace(Arguments{NOISED_BINARY, "--mode", "watch", "--cpus", cpus, "--socket", socket_,
-                             "--web.listen-address", "", "--log-level", "error"});
+                             "--web.listen-address", "", "--log-level", log_level});
   REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));
   // Until it has measured what entries cost, its own threads are noise.
   REQUIRE(eventually([this] { return !has_thread(process_->pid(), "noised/gauge"); }));

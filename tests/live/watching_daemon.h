@@ -16,13 +16,15 @@ namespace noised::live {
 
 class WatchingDaemon {
  public:
-  /// Returns when it answers; fails the test when it does not.
-  explicit WatchingDaemon(const std::string& cpus = "all");
+  /// Returns when it answers; fails the test when it does not. It logs from this level.
+  explicit WatchingDaemon(const std::string& cpus = "all", const std::string& log_level = "error");
 
   /// A noisectl command that asks this daemon.
   [[nodiscard]] Arguments command(const Arguments& arguments) const;
 
   [[nodiscard]] pid_t pid() const { return process_->pid(); }
+  /// What it logged, so far.
+  [[nodiscard]] std::string log() const { return process_->err(); }
 
  private:
   test::TemporaryDirectory directory_;
