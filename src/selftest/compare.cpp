@@ -80,7 +80,8 @@ void blame(const Truth& truth, const Occurrence& missed, std::uint64_t count, st
 /// the first; of those that end together (a batch of timers) the latest, so that what is left without an interval is
 /// what lies where one is missing. Returns how many intervals noised showed.
 std::uint64_t match_events(const Truth& truth, std::span<const DetourView> detours, const Doubts& doubts, Row& row) {
-  std::vector<ShownEvent> shown_events = find_shown_events({truth.sources, 0, truth.inside, {}}, truth.cpu, detours);
+  std::vector<ShownEvent> shown_events =
+      find_shown_events({truth.sources, 0, truth.inside, truth.victim, {}}, truth.cpu, detours);
   std::uint64_t shown = 0;
   for (const ShownEvent& shown_event : shown_events) shown += in_window(truth, shown_event) ? shown_event.intervals : 0;
   std::uint64_t matched = 0;
@@ -215,7 +216,7 @@ std::uint64_t match_task(const Truth& truth, unsigned source, std::span<const De
   std::erase_if(activations, [source](const Occurrence& each) { return each.source != source; });
   const unsigned pid = activations.empty() ? 0 : activations.front().pid;
   std::vector<ShownEvent> shown_events =
-      find_shown_events({{truth.sources[source]}, pid, {}, truth.waker}, truth.cpu, detours);
+      find_shown_events({{truth.sources[source]}, pid, {}, {}, truth.waker}, truth.cpu, detours);
   std::vector<bool> used(shown_events.size(), false);
   Group group;
   for (const Occurrence& activation : activations) {
@@ -303,7 +304,7 @@ std::string why_not(const Truth& truth, const Row& row) {
 
 // Nothing may show; but where nothing at all was shown, that says nothing.
 std::string why_not_absent(const Truth& truth, std::span<const DetourView> detours, Row& row) {
-  for (const ShownEvent& each : find_shown_events({truth.sources, 0, {}, {}}, truth.cpu, detours))
+  for (const ShownEvent& each : find_shown_events({truth.sources, 0, {}, {}, {}}, truth.cpu, detours))
     row.misattributed += in_window(truth, each) ? each.intervals : 0;
   if (row.misattributed != 0) return fmt::format("{} shown where none was", row.misattributed);
   const bool any = std::any_of(detours.begin(), detours.end(), [&](const DetourView& detour) {

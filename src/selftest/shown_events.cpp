@@ -43,6 +43,7 @@ class Reader {
 
   void read(const DetourEntryView& entry) {
     leave(around_, entry);
+    leave(other_, entry);
     leave(counted_, entry);
     if (detail(entry, "intervals")) event_.summed = true;
     if (counted_ != kNone) event_.task_ns += entry.self_ns;
@@ -50,7 +51,8 @@ class Reader {
       around_ = entry.depth;
       task_shown_ = true;
     }
-    if (!is_wanted(wanted_, entry)) return;
+    if (entry.kind == "task" && !wanted_.victim.empty() && entry.name != wanted_.victim) other_ = entry.depth;
+    if (!is_wanted(wanted_, entry) || other_ != kNone) return;
     any_ = true;
     if (!wanted_.inside.empty() && around_ == kNone) return;
     // What slept in its middle is shown as two intervals, and happened once.
@@ -83,6 +85,7 @@ class Reader {
   ShownEvent& event_;
   bool& asleep_;
   std::int64_t around_ = kNone;   // depth of the task that events must be inside of, while in it
+  std::int64_t other_ = kNone;    // depth of a task that they must not be inside of, while in it
   bool task_shown_ = false;       // that task is somewhere in the detour
   bool any_ = false;              // so is one of the wanted
   std::int64_t counted_ = kNone;  // depth of the wanted task, while in it

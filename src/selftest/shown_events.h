@@ -30,6 +30,7 @@ struct Wanted {
   std::vector<Identity> identities;  ///< any of these
   unsigned pid = 0;                  ///< entries that show another pid are somebody else's; 0: none is
   std::string inside;                ///< only nested in this task; empty: anywhere
+  std::string victim;                ///< not nested in another task than this; empty: anywhere
   std::string waker;                 ///< what an entry that shows a waker must show; empty: anything
 };
 

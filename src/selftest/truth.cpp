@@ -59,6 +59,7 @@ constexpr auto kTruthFields = [](auto& truth, const auto& field) {
   field("fallback", truth.fallback, kIdentityFields);
   field("shared", truth.shared);
   field("inside", truth.inside);
+  if (field.has("victim", truth.victim)) field("victim", truth.victim);  // older captures have none
   field("waker", truth.waker);
   field.later("kernel", truth.kernel, kKernelCountFields);
   field.later("fallback_kernel", truth.fallback_kernel, kKernelCountFields);

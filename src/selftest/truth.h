@@ -57,6 +57,7 @@ struct Truth {
   std::vector<Identity> fallback;  ///< where noised cannot see the kind of `sources` on this kernel
   bool shared = false;             ///< others make these sources on the CPU too, and the kernel does not count them
   std::string inside;              ///< events happen only inside this task; empty: anywhere
+  std::string victim;              ///< events inside another task than this are that task's own; empty: of any
   std::string waker;               ///< who woke the task; empty: not known
   std::optional<KernelCount> kernel;
   std::optional<KernelCount> fallback_kernel;  ///< of `fallback`, where that is another count

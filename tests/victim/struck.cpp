@@ -40,7 +40,8 @@ class Gaps {
 void show(const Truth& truth, const Account& account, const std::vector<DetourView>& detours, Struck& out) {
   std::vector<DetourView> sorted = detours;
   std::ranges::sort(sorted, {}, &DetourView::start_ns);
-  for (const auto& each : selftest::find_shown_events({truth.sources, 0, truth.inside, {}}, account.cpu, sorted)) {
+  for (const auto& each :
+       selftest::find_shown_events({truth.sources, 0, truth.inside, truth.victim, {}}, account.cpu, sorted)) {
     if (each.start_ns < truth.first_ns || each.end_ns > truth.last_ns) continue;
     out.shown += each.intervals;
     out.shown_ns += each.task_ns;

@@ -107,6 +107,28 @@ TEST_CASE("page faults count inside their task only", "[selftest]") {
   CHECK(row.misattributed == 0);
 }
 
+TEST_CASE("what happens inside another task than the victim is that task's", "[selftest]") {
+  EventScene scene(100);
+  scene.truth.sources = {{"csd", "flush_tlb_func"}};
+  for (std::size_t at = 0; at < scene.detours.size(); ++at) {
+    scene.detours[at].entries = {entry("task", "noised-victim", 900), entry("vector", "call_function", 50, 1),
+                                 entry("csd", "flush_tlb_func", 90, 2)};
+    if (at % 3 == 0) {
+      scene.detours[at].entries.push_back(entry("task", "cc1plus", 900));
+      scene.detours[at].entries.push_back(entry("csd", "flush_tlb_func", 90, 1));
+    }
+  }
+  CHECK(scene.compare().misattributed == 34);
+  CHECK(scene.compare().verdict == Verdict::fail);
+  scene.truth.victim = "noised-victim";
+  CHECK(scene.compare().found == 100);
+  CHECK(scene.compare().misattributed == 0);
+  CHECK(scene.compare().verdict == Verdict::pass);
+  // Those in no task at all may be anybody's, and count.
+  scene.detours[1].entries.push_back(entry("csd", "flush_tlb_func", 90));
+  CHECK(scene.compare().misattributed == 1);
+}
+
 TEST_CASE("what slept in its middle is shown twice, and happened once", "[selftest]") {
   EventScene scene(100);
   scene.truth.sources = {{"work", "refresh_vm_stats"}};
