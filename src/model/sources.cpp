@@ -57,6 +57,10 @@ std::optional<Category> category_named(std::string_view name) {
   return static_cast<Category>(found - kCategoryNames.begin());
 }
 
+bool is_own(Kind kind, std::string_view name) {
+  return kind == Kind::task && (name == "noised" || name.starts_with("noised/") || name == "noisectl");
+}
+
 Category category_of(Kind kind, std::string_view name) {
   switch (kind) {
     case Kind::vector:

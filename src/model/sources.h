@@ -23,6 +23,10 @@ struct Source {
 /// task's. It is longer than any task's own name can be.
 inline constexpr std::string_view kLeavingIdle = "leaving idle state";
 
+/// True for the task of noised's own threads, which are called noised or noised/..., and of noisectl. Their names are
+/// all that is known of them, and anybody may choose these.
+bool is_own(Kind kind, std::string_view name);
+
 /// The category of a source, by kind and, for vectors, softirqs and leaving idle, by name (design.md, "Words").
 Category category_of(Kind kind, std::string_view name);
 

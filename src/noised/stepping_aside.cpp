@@ -50,7 +50,7 @@ Status SteppingAside::start() {
   const int code = pthread_create(&thread, nullptr, thread_main, this);
   (void)pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (code != 0) return failure("starting the thread that waits for tasks: " + errno_text(code));
-  (void)pthread_setname_np(thread, "aside");
+  (void)pthread_setname_np(thread, "noised/aside");
   thread_ = thread;
   return success();
 }

@@ -11,6 +11,7 @@
 #include "page/html.h"
 #include "page/page.h"
 #include "views/lost.h"
+#include "views/own.h"
 #include "views/sources.h"
 #include "views/text.h"
 
@@ -215,6 +216,10 @@ void add_machine_rows(TableWriter& table, const Report& report, const StatusView
   table.row({"lasted", duration_html(report.elapsed_ns)});
 }
 
+void add_own_row(TableWriter& table, std::span<const ReportSource> sources, std::uint64_t stolen_ns) {
+  table.row({"taken by noised and noisectl", escape_html(views::own_noise_text(sources, stolen_ns))});
+}
+
 void add_lost_row(TableWriter& table, const ReportLost& lost) { table.row({"lost", losses(lost)}); }
 
 void add_unsupported_row(TableWriter& table, const std::vector<std::string>& lines) {
@@ -231,6 +236,7 @@ std::string about_table(const PageInput& input) {
   table.row({"loop", loop(input.status)});
   table.row({"detour threshold", thresholds(report)});
   table.row({"clock", clock(report.clock)});
+  add_own_row(table, report.sources, views::stolen_ns_of_all(report));
   add_lost_row(table, report.lost);
   table.row({"intervals outside every detour", grouped(input.status.orphan_intervals)});
   add_unsupported_row(table, report.unsupported);

@@ -247,6 +247,7 @@ std::string tasks_about_table(const TasksPageInput& input) {
   table.row({"runs that nobody saw", fmt::format("{}, after {} of waits: in no figure above",
                                                  grouped(counts.unseen_runs), duration_html(counts.unseen_wait_ns))});
   table.row({"incomplete", grouped(input.watched.incomplete) + " losses, in which events were lost"});
+  add_own_row(table, input.watched.sources, input.watched.stolen_ns);
   add_lost_row(table, input.watched.lost);
   add_unsupported_row(table, input.watched.unsupported);
   return table.finish();

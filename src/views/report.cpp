@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "model/json_parts.h"
 #include "views/lost.h"
+#include "views/own.h"
 #include "views/sources.h"
 #include "views/text.h"
 #include "views/views.h"
@@ -49,6 +50,10 @@ std::string ledger(const Report& report) {
                format_duration(cpu.hardware_ns), format_duration(cpu.unexplained_ns),
                cpu.containment ? format_containment(*cpu.containment) : "-"});
   return "\nstolen time by CPU (share: of the time observed)\n" + table.text();
+}
+
+std::string own_noise(const Report& report) {
+  return fmt::format("noised and noisectl took of it: {}\n", own_noise_text(report.sources, stolen_ns_of_all(report)));
 }
 
 // What is no activity of the kernel has time, but does not happen.
@@ -173,8 +178,8 @@ std::string report_tail(const Report& report) {
 }
 
 std::string to_text(const Report& report) {
-  return report_head(report) + ledger(report) + certainty(report) + categories_text(report) + sources(report) +
-         stretched(report) + combinations_text(report) + report_tail(report);
+  return report_head(report) + ledger(report) + own_noise(report) + certainty(report) + categories_text(report) +
+         sources(report) + stretched(report) + combinations_text(report) + report_tail(report);
 }
 
 namespace {

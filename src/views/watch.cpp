@@ -84,6 +84,7 @@ std::string totals(const WatchReport& report) {
                   format_duration(report.stolen_ns), format_share(ratio(report.stolen_ns, report.runnable_ns)),
                   plural(report.interruptions, "interruption", "interruptions"),
                   format_rate(report.interruptions, report.runnable_ns), format_duration(report.max_interruption_ns));
+  text += fmt::format("noised    and noisectl took of it: {}\n", own_noise_text(report.sources, report.stolen_ns));
   if (report.untold) text += untold_text(*report.untold);
   if (report.steal) {
     const bool is_exact = report.steal->step_ns == 1;

@@ -105,7 +105,7 @@ TEST_CASE("service: once it measures, no thread has a capability, and each has a
     CHECK(status_line(status, "Seccomp") == "2");
     CHECK(status_line(status, "NoNewPrivs") == "1");
   }
-  CHECK(threads == std::set<std::string>{"noised", "noised/" + std::to_string(service.cpu), "http"});
+  CHECK(threads == std::set<std::string>{"noised", "noised/" + std::to_string(service.cpu), "noised/http"});
   CHECK(run({NOISECTL_BINARY, "--socket", service.socket, "report", "--json"}).exit_code == 0);
   daemon.signal(SIGTERM);
   CHECK(daemon.wait().exit_code == 0);

@@ -11,6 +11,8 @@
 #include "model/json_parts.h"
 #include "noisectl/top/page.h"
 #include "views/lost.h"
+#include "views/own.h"
+#include "views/sources.h"
 #include "views/text.h"
 #include "views/views.h"
 
@@ -43,6 +45,11 @@ TopLine lost(const Report& report) {
   return {(any ? "LOST: " : "lost: ") + views::lost_text(report.lost), any ? TopStyle::alarm : TopStyle::good};
 }
 
+TopLine own(const Report& report) {
+  return {"taken by noised and noisectl: " + views::own_noise_text(report.sources, views::stolen_ns_of_all(report)),
+          TopStyle::plain};
+}
+
 }  // namespace
 
 std::vector<TopLine> page_head(const TopModel& model) {
@@ -59,9 +66,10 @@ std::vector<TopLine> page_head(const TopModel& model) {
     std::string blind = views::blind_text(model.sample()->report.lost);
     if (!blind.empty()) lines.push_back({std::move(blind), TopStyle::alarm});
   }
-  if (model.sample() != nullptr)
+  if (model.sample() != nullptr) {
     lines.push_back(lost(model.sample()->report));
-  else if (model.problem().empty())
+    lines.push_back(own(model.sample()->report));
+  } else if (model.problem().empty())
     lines.push_back({"waiting for the first figures", TopStyle::plain});
   return lines;
 }

@@ -99,6 +99,19 @@ void add_cpus(Families& families, const account::Snapshot& snapshot) {
   }
 }
 
+void add_own(Families& families, const account::Snapshot& snapshot, const SourceTable& sources) {
+  add_for_cpus(families, snapshot, "noised_own_noise_seconds_total",
+               "Time that threads of noised, and noisectl, took from a CPU; in noised_noise_seconds_total too.",
+               [&](const account::CpuSnapshot& cpu) {
+                 std::uint64_t own_ns = 0;
+                 cpu.statistics.for_each_source([&](const SourceStatistics& statistics) {
+                   const Source& source = sources.at(statistics.id);
+                   if (is_own(source.kind, source.name)) own_ns += statistics.moments.total_ns();
+                 });
+                 return seconds(own_ns);
+               });
+}
+
 // Absent is not zero: where nothing was lost, a 0 says so.
 void add_losses(Families& families, const account::Snapshot& snapshot) {
   MetricFamily& family =
@@ -232,6 +245,7 @@ std::string Metrics::text(const account::Snapshot& snapshot, const SourceTable& 
                  "Sources of a CPU without series of their own (service.series_cap), counted in source=\"other\".",
                  MetricType::Gauge),
       {}, static_cast<double>(over_cap_));
+  add_own(families, snapshot, sources);
   add_losses(families, snapshot);
   add_programs(families, snapshot);
   return prometheus::TextSerializer().Serialize(families);

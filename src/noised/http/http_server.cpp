@@ -294,7 +294,7 @@ Status HttpServer::start_thread() {
   (void)::pthread_attr_destroy(&attributes);
   (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return failure("cannot start the HTTP thread: " + errno_text(error));
-  (void)::pthread_setname_np(thread, "http");
+  (void)::pthread_setname_np(thread, "noised/http");
   thread_ = thread;
   return success();
 }

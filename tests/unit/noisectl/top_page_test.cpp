@@ -114,6 +114,7 @@ TEST_CASE("a page of an opened source of 80 columns", "[noisectl]") {
   CHECK(text(client::lay_out(top, 80, 20)) ==
         R"(noised  node1  kernel 6.18.0  up 90.0 s  housekeeping cpus 0
 lost: nothing lost
+taken by noised and noisectl: nothing
 task:crond on CPU 1  preemption
                 count    rate/s     share     mean      min      max   stddev
 last 5.00 s         1       0.2   0.0075%   375 us
@@ -122,7 +123,6 @@ since start         3       0.2   0.0075%   375 us   300 us   450 us  75.0 us
   count    total      max  chain
       3   900 us   450 us  pid 42, woken by systemd[1] on CPU 0, of /system.slic
      40  20.0 us        -  chain not told: in detours of very many intervals
-
 
 
 
@@ -161,7 +161,7 @@ TEST_CASE("chains scroll, and leave room for at most a third of other sources", 
   for (std::size_t i = 0; i < 50; ++i) view.partners.push_back({"work:f" + std::to_string(i), 1, 1});
   top.add(view);
   CHECK(client::visible_rows(top, 24) == 10);
-  CHECK(shows(top, "and 49 more"));
+  CHECK(shows(top, "and 50 more"));
   top.move(1000);
   top.fit(client::visible_rows(top, 24));
   CHECK(top.scroll_position() == 90);

@@ -63,6 +63,9 @@ TEST_CASE("metrics have the names, labels and values of the contract") {
   scene.add(0, Kind::vector, "local_timer", 3'000);
   scene.add(0, Kind::vector, "local_timer", 2'000);
   scene.add(0, Kind::task, "a\"b\\c\n", 1'000'000'000);
+  scene.add(0, Kind::task, "noisectl", 2'000'000'000);
+  scene.add(0, Kind::task, "noised/http", 3'000'000'000);
+  scene.add(0, Kind::work, "noised", 5'000);
   scene.snapshot.cpus[0].observed_ns = 7'500'000'000;
   scene.snapshot.clock.uncertainty_ns = 50;
   scene.snapshot.clock.containment = 0.5;
@@ -77,7 +80,9 @@ TEST_CASE("metrics have the names, labels and values of the contract") {
     CHECK(samples.at(name) == value);
   };
   expect(R"(noised_build_info{version=")" NOISED_VERSION R"(",kernel="6.1.0"})", 1);
-  expect(R"(noised_detours_total{cpu="1"})", 3);
+  expect(R"(noised_detours_total{cpu="1"})", 6);
+  expect(R"(noised_own_noise_seconds_total{cpu="1"})", 5);
+  expect(R"(noised_own_noise_seconds_total{cpu="9"})", 0);
   expect(R"(noised_detours_total{cpu="9"})", 0);
   expect(R"(noised_observed_seconds_total{cpu="1"})", 7.5);
   expect(R"(noised_noise_seconds_total{cpu="1",category="periodic",kind="vector",source="local_timer"})", 5e-6);

@@ -108,6 +108,7 @@ clock tsc, uncertainty 25 ns, containment 99.9900% (CPU 1)
 stolen time by CPU (share: of the time observed)
 CPU  mode   observed  detours   stolen    share      max  explained  overhead  hypervisor  hardware  unexplained  contained
   1  probe    10.0 s     2510  9.10 ms  0.0910%  2.00 ms    6.00 ms   1.00 ms     2.00 ms   60.0 us      40.0 us   99.9900%
+noised and noisectl took of it: nothing
 CPU 1: the host counted 1.99 ms of steal time (ticks, to the nanosecond)
 CPU 1: 3 system management interrupts
 CPU 1: 5.00 us not observed: the loop was stopped, or not on its CPU

@@ -117,6 +117,7 @@ TEST_CASE("the watch is a page", "[views]") {
 
 runnable  19.8 s: 19.7 s on a CPU, 90.0 ms preempted, 10.0 ms queued after a wakeup
 stolen    200 ms, 1.01% of that, in 5123 interruptions: 259 per runnable second, the longest 4.00 ms
+noised    and noisectl took of it: nothing
 steal     40.0 ms, the host's, while they had a CPU: by their share of its time, to 10.0 ms a CPU
 switches  200 voluntary, 30 involuntary; 12 migrations
 yields    6 of the involuntary switches: they gave away 7.00 ms, which nobody stole
