@@ -4,11 +4,10 @@
 
 #include <sys/types.h>
 
-#include <vector>
-
 namespace noised::live {
 
-/// Takes the CPU out of the affinity of every user task that is running anywhere, and gives it back in the end.
+/// Takes the CPU out of the affinity of every user task that is running anywhere, and gives it back in the end, also if
+/// the test is killed: another process waits for that. To be made by the thread that lives longest.
 ///
 /// Tests that compare counts exactly need it on virtual machines whose host shadows the guest's page tables: the first
 /// process of such a guest was seen to execute kernel text as it was before any tracepoint was switched on, so that
@@ -22,8 +21,7 @@ class QuietCpu {
   QuietCpu& operator=(const QuietCpu&) = delete;
 
  private:
-  unsigned cpu_;
-  std::vector<pid_t> moved_;
+  pid_t guard_ = -1;
 };
 
 }  // namespace noised::live

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A test leaves the machine as it was, however it ends.
+#include "quiet_cpu.h"
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+
+#include "command.h"
+#include "measurement.h"
+
+using namespace noised::live;
+
+namespace {
+
+bool may_run_on(pid_t task, unsigned cpu) {
+  cpu_set_t set;
+  return sched_getaffinity(task, sizeof(set), &set) == 0 && CPU_ISSET(cpu, &set) != 0;
+}
+
+}  // namespace
+
+TEST_CASE("quiet CPU: other tasks have it back in the end, also if the test is killed") {
+  const unsigned cpu = probed_cpu();
+  const Background task({"sleep", "60"});
+  if (!may_run_on(task.pid(), cpu)) SKIP("this test was started without CPU " << cpu);
+  {
+    const QuietCpu quiet(cpu);
+    CHECK_FALSE(may_run_on(task.pid(), cpu));
+  }
+  CHECK(may_run_on(task.pid(), cpu));
+  const pid_t killed = fork();
+  REQUIRE(killed >= 0);
+  if (killed == 0) {
+    const QuietCpu quiet(cpu);
+    if (!may_run_on(task.pid(), cpu)) kill(getpid(), SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(killed, &status, 0) == killed);
+  CHECK(WIFSIGNALED(status));
+  CHECK(eventually([&] { return may_run_on(task.pid(), cpu); }));
+}
