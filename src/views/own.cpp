@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "model/sources.h"
 #include "views/text.h"
+#include "views/views.h"
 
 namespace noised::views {
 

@@ -14,6 +14,7 @@
 #include "model/json_parts.h"
 #include "views/lost.h"
 #include "views/marked_phases.h"
+#include "views/own.h"
 #include "views/ranks.h"
 #include "views/sources.h"
 #include "views/text.h"
