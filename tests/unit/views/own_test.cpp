@@ -27,6 +27,9 @@ TEST_CASE("what noised and noisectl took is summed over CPUs and named, and nobo
                                     source(2, "hypervisor", "hypervisor", 500)};
   CHECK(views::own_noise_text(sources, 2'000'000) == "nothing");
   CHECK(views::own_noise_text({}, 0) == "nothing");
+  sources.push_back(source(1, "task", "other", 5));  // the table of sources was full
+  CHECK(views::own_noise_text(sources, 2'000'000) == "nothing, of the tasks that have names here");
+  sources.pop_back();
   sources.push_back(source(1, "task", "noised", 3'000));
   CHECK(views::own_noise_text(sources, 100'000) == "3.00 us (3.00%) by noised 3.00 us");
   sources.push_back(source(2, "task", "noised", 4'000));
