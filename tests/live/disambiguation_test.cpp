@@ -119,14 +119,15 @@ class Faulter {
     for (std::size_t page = 0; page < 3; ++page) pages[page * kPage] = 1;
     madvise(const_cast<char*>(pages), 3 * kPage, MADV_DONTNEED);
     if (const std::uint64_t due_ns = due_ns_.load(); due_ns != 0) set_timers(due_ns);
-    const std::uint64_t faults = faults_of_this_thread();
-    activation.faults = faults - faults_;
-    faults_ = faults;
     do {
       activation.end_ns = monotonic_ns();
     } while (activation.end_ns < until_ns);
     activation.struck = activation.end_ns > std::max(until_ns, activation.start_ns) + 1'000'000;
     truth_.activations.push_back(activation);
+    // Last, for what is written above may fault, too.
+    const std::uint64_t faults = faults_of_this_thread();
+    truth_.activations.back().faults = faults - faults_;
+    faults_ = faults;
   }
 
   // On the CPU that sets them they expire.
