@@ -78,7 +78,7 @@ class Bulk:
     def turns(self):
         cpu = self.cpus[1]
         paths, runs = [], {grain: [] for grain in GRAINS}
-        with quiet(cpu), self.noise([cpu]):
+        with quiet(self.build, cpu), self.noise([cpu]):
             for _ in range(ROUNDS):
                 paths.append(self.record(cpu, 14))
                 for grain, seconds in zip(GRAINS, (5, 8)):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The machine under the benchmarks: its CPUs, the programs that run on it, and leaving it as it was.
 import contextlib
-import glob
 import json
 import os
 import signal
@@ -70,52 +69,18 @@ def running(program, *arguments, **options):
                 process.wait()
 
 
-def user_tasks():
-    for process in glob.glob("/proc/[0-9]*"):
-        try:
-            if not is_kernel_thread(process):
-                yield from [int(task) for task in os.listdir(f"{process}/task")]
-        except OSError:
-            continue  # gone
-
-
-def is_kernel_thread(process):
-    try:
-        return not os.readlink(f"{process}/exe")
-    except PermissionError:
-        return False  # hidden, even from root: the first process of some virtual machines
-    except FileNotFoundError:
-        return True
-
-
 @contextlib.contextmanager
-def quiet(cpu):
-    """Keeps other user tasks off a CPU, and gives it back at the end, also to tasks that these have started since.
+def quiet(build, cpu):
+    """Keeps other user tasks off a CPU, and gives it back at the end, also if we are killed.
 
     Losing nothing needs it on virtual machines whose host shadows the guest's page tables: the first process of such
     a guest was seen to run kernel text from before tracepoints were switched on, so its switches are never traced and
     noised counts them as unpaired.
     """
-    before = set()
-    moved = {}
-    for task in user_tasks():
-        before.add(task)
-        with contextlib.suppress(OSError):
-            mask = os.sched_getaffinity(task)
-            if cpu in mask and len(mask) > 1:
-                os.sched_setaffinity(task, mask - {cpu})
-                moved[task] = mask
-    narrowed = [mask - {cpu} for mask in moved.values()]
-    try:
-        yield
-    finally:
-        for task in user_tasks():
-            with contextlib.suppress(OSError):
-                mask = os.sched_getaffinity(task)
-                if task in moved and mask == moved[task] - {cpu}:
-                    os.sched_setaffinity(task, moved[task])
-                elif task not in before and mask in narrowed:
-                    os.sched_setaffinity(task, mask | {cpu})
+    with subprocess.Popen([f"{build}/tests/quiet/quiet", str(cpu)], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        if not process.stdout.readline():
+            fail(f"CPU {cpu} could not be made quiet")
+        yield  # the program ends when its input is closed
 
 
 class Daemon:

@@ -138,7 +138,7 @@ class Bench:
 
     def bpf(self):
         load = (self.program("bench_load"), "mixture", self.cpu)
-        with quiet(self.cpu), self.daemon.running(), running(*load, stdout=subprocess.PIPE, text=True) as process:
+        with quiet(self.build, self.cpu), self.daemon.running(), running(*load, stdout=subprocess.PIPE, text=True) as process:
             compared = [process.stdout.readline().strip() for _ in range(2)]
             time.sleep(1)
             programs_before, counts_before = self.edge()
@@ -209,7 +209,7 @@ class Bench:
               f"pipeline: per second from the kernel, sustained for 3 s, default buffers (aim: 1000000 events)\n"
               f"                          intervals      events")
         sustained = []
-        with quiet(self.cpu):
+        with quiet(self.build, self.cpu):
             for load, count, what in LOADS:
                 rate, events, lost = self.sustained(load, count)
                 sustained.append((-sum(lost.values()), events, rate))

@@ -321,7 +321,7 @@ def observe(build, cpu, other, directory):
 
 def observer(build, cpus, directory):
     cpu, other = cpus[-1], cpus[0]
-    with quiet(cpu):
+    with quiet(build, cpu):
         rows, events, hz = observe(build, cpu, other, directory)
     print(f"observer: ns that interruptions take longer while CPU {cpu} is watched; {events} tracepoints (noised: also those"
           f" of\n  irq_work), turns of {TURN_S * 1e3:.0f} ms with and without, medians, and their intervals by resampling of rounds")

@@ -34,7 +34,7 @@ def lateness(cpu, arrivals):
 def park(build, cpu, directory):
     daemon = Daemon(build, cpu, directory)
     daemon.command += ["--mode", "auto", "--quiet-time", "5ms"]
-    with quiet(cpu):
+    with quiet(build, cpu):
         alone = lateness(cpu, ARRIVALS // 4)
         with daemon.running():
             beside = lateness(cpu, ARRIVALS)

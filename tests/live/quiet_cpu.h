@@ -4,10 +4,12 @@
 
 #include <sys/types.h>
 
+#include "base/files.h"
+
 namespace noised::live {
 
 /// Takes the CPU out of the affinity of every user task that is running anywhere, and gives it back in the end, also if
-/// the test is killed: another process waits for that. To be made by the thread that lives longest.
+/// the test is killed: another process, tests/quiet, waits for that. The test itself is not moved.
 ///
 /// Tests that compare counts exactly need it on virtual machines whose host shadows the guest's page tables: the first
 /// process of such a guest was seen to execute kernel text as it was before any tracepoint was switched on, so that
@@ -21,7 +23,8 @@ class QuietCpu {
   QuietCpu& operator=(const QuietCpu&) = delete;
 
  private:
-  pid_t guard_ = -1;
+  Descriptor open_;  // the program ends when it is closed
+  pid_t pid_ = -1;
 };
 
 }  // namespace noised::live

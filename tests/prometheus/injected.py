@@ -142,7 +142,7 @@ def main():
     cpu = cpus[-1]
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
-        stack.enter_context(quiet(cpu))
+        stack.enter_context(quiet(build, cpu))
         open(f"{directory}/empty.conf", "w", encoding="ascii").close()
         stack.enter_context(running(f"{build}/src/noised/noised", "--config", f"{directory}/empty.conf", "--cpus", cpu,
                                     "--socket", f"{directory}/noised.sock", "--log-level", "warning",
