@@ -4,6 +4,7 @@
 #include "noisectl/client/measured.h"
 #include "noisectl/commands/options.h"
 #include "noisectl/replay/replay.h"
+#include "views/lost.h"
 #include "views/views.h"
 
 namespace noised::client {
