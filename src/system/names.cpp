@@ -38,7 +38,8 @@ constexpr std::array<std::string_view, 10> kSoftirqs = {
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 };
 
-// By who faulted; the last is the handling of a page that nobody's fault asked for (get_user_pages).
+// By who faulted; the last is a handling without its fault: nobody's (get_user_pages), or that of a task which lost the
+// CPU between the two (49 of 216,000 faults under load).
 constexpr std::array<std::string_view, 3> kFaults = {"user", "kernel", "handle_mm_fault"};
 
 std::uint64_t fault_class(std::uint8_t flags) {

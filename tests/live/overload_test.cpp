@@ -22,6 +22,8 @@ using namespace noised::live;
 
 namespace {
 
+constexpr const char* kHandling = "handle_mm_fault";
+
 // All but the faults, which are too many for ftrace: those the kernel counts for the thread.
 std::vector<std::string> events_but_faults() {
   std::vector<std::string> events = recounted_events();
@@ -60,7 +62,8 @@ Outcome overload(std::uint64_t buffer_bytes, std::uint64_t load_ms, std::uint64_
   outcome.before_begin = read_moment();
   measurement.begin();
   outcome.after_begin = read_moment();
-  measurement.run(200);
+  // Something that is complete: where the CPU is isolated and has no tick, the loop alone has no detours.
+  measurement.run(200, [&] { sleep_on(cpu, 150); });
   // What is lost may have been lost since the counters were looked at: the last look before the load is after this.
   outcome.load_from_ns = monotonic_ns();
   measurement.run(1);
@@ -76,7 +79,7 @@ Outcome overload(std::uint64_t buffer_bytes, std::uint64_t load_ms, std::uint64_
   }
   measurement.run(100);
   outcome.load_until_ns = monotonic_ns();
-  measurement.run(500);
+  measurement.run(500, [&] { sleep_on(cpu, 400); });
   outcome.before_end = read_moment();
   measurement.end();
   outcome.after_end = read_moment();
@@ -93,11 +96,19 @@ bool is_interval(const std::string& kind) {
   return kind != "hypervisor" && kind != "hardware" && kind != "unexplained" && kind != "overhead" && kind != "nmi";
 }
 
+// Where the kernel lets it be timed, the handling of a fault is a record of its own.
+bool times_faults(const Report& report) {
+  return std::ranges::none_of(report.unsupported,
+                              [](const std::string& what) { return what.starts_with("page_fault duration"); });
+}
+
 // Recorded and lost together are what the kernel says that there was.
 void check_total(const Outcome& outcome) {
   std::uint64_t recorded = outcome.orphans;
   for (const ReportSource& source : outcome.report.sources) {
-    if (is_interval(source.kind)) recorded += source.count;
+    // A handling alone is of a fault that was counted, whose task lost the CPU between the two.
+    const bool is_alone = source.kind == "page_fault" && source.name == kHandling;
+    if (is_interval(source.kind) && !is_alone) recorded += source.count;
   }
   std::uint64_t least = outcome.faults.least;
   std::uint64_t most = outcome.faults.most;
@@ -108,7 +119,7 @@ void check_total(const Outcome& outcome) {
   const std::uint64_t lost = outcome.report.lost.events;
   INFO("kernel " << least << " to " << most << ", recorded " << recorded << ", lost " << lost);
   CHECK(recorded + lost >= least);
-  CHECK(recorded + lost <= most);
+  CHECK(recorded + lost <= most + (lost != 0 && times_faults(outcome.report) ? outcome.faults.most : 0));
   CHECK(most - least <= 100);
   WARN(outcome.faults.least * 1000 / outcome.milliseconds << " faults a second, recorded " << recorded << ", lost "
                                                           << lost);
