@@ -35,9 +35,15 @@ bool become(uid_t user) {
   return setgroups(0, nullptr) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0;
 }
 
-// The child between fork and exec: system calls only.
-[[noreturn]] void execute(char* const* arguments, char* const* environment, std::optional<uid_t> user, int out,
-                          int err) {
+// The child between fork and exec: system calls only. A signal may come already: it ends the program that is to be, and
+// is not the test's own, whose handler the child still has.
+[[noreturn]] void execute(char* const* arguments, char* const* environment, std::optional<uid_t> user, int out, int err,
+                          const sigset_t& signals) {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action{};
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) ::signal(number, SIG_DFL);
+  }
+  sigprocmask(SIG_SETMASK, &signals, nullptr);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
@@ -65,9 +71,15 @@ Background::Background(const Arguments& arguments, CommandOptions options)
   environment.insert(environment.begin(), options_.environment.begin(), options_.environment.end());
   const std::vector<char*> argument_pointers = pointers(arguments);
   const std::vector<char*> environment_pointers = pointers(environment);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   pid_ = fork();
+  if (pid_ == 0) {
+    execute(argument_pointers.data(), environment_pointers.data(), options_.user, out_.get(), err_.get(), before);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   REQUIRE(pid_ >= 0);
-  if (pid_ == 0) execute(argument_pointers.data(), environment_pointers.data(), options_.user, out_.get(), err_.get());
 }
 
 Background::~Background() {
