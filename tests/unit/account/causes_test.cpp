@@ -198,13 +198,25 @@ TEST_CASE("what was sent while nobody looked explains nothing; what was sent sin
     causes.add(origin(NOISED_ORIGIN_RESCHEDULE, ns, ns == 100 ? "old" : "new"));
     causes.add(origin(NOISED_ORIGIN_QUEUE, ns, ns == 100 ? "old" : "new", ns));
   }
+  causes.add(origin(NOISED_ORIGIN_QUEUE, 200, "old", 200));
   causes.unobserved_until(200);
   CHECK(named(causes, function_at(310, 100)) == "-");
+  CHECK(named(causes, function_at(315, 200)) == "-");
   CHECK(named(causes, function_at(320, 300)) == "new");
   CHECK(named(causes, task(330, 340)) == "new");
   const CauseId sent = causes.cause_of(vector_at(350, NOISED_VECTOR_RESCHEDULE));
   REQUIRE(causes.find(sent) != nullptr);
   CHECK(causes.find(sent)->sends == 1);
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 150, "late"));
+  CHECK(named(causes, vector_at(360, NOISED_VECTOR_RESCHEDULE)) == "-");
+}
+
+TEST_CASE("what was sent waits for its interval as long as one may be late", "[attribution]") {
+  constexpr std::uint64_t kSentNs = 5 * CauseMatcher::kPatienceNs;
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, kSentNs, "sender"));
+  causes.settle(kSentNs + CauseMatcher::kPatienceNs);
+  CHECK(named(causes, vector_at(kSentNs + CauseMatcher::kPatienceNs, NOISED_VECTOR_RESCHEDULE)) == "sender");
 }
 
 TEST_CASE("memory of causes is bounded, and forgets rather than lies", "[attribution]") {
@@ -258,13 +270,15 @@ TEST_CASE("where too many of a kind wait, those of the others still name who the
 }
 
 TEST_CASE("an interval from before what was given up is given no cause of later", "[attribution]") {
+  constexpr std::uint64_t kLastDropped = 1'000 + CauseMatcher::kWaiting - 1;
+  const std::uint64_t start_ns = GENERATE(true, false) ? kLastDropped : 1'500;
   CauseMatcher causes;
-  for (std::uint64_t i = 0; i <= CauseMatcher::kWaiting; ++i) {
-    causes.add(origin(NOISED_ORIGIN_WAKE, 1'000 + i, "waker"));
-    causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 1'000 + i, "scheduler"));
+  for (std::uint64_t ns = 1'000; ns <= kLastDropped + 1; ++ns) {
+    causes.add(origin(NOISED_ORIGIN_WAKE, ns, "waker"));
+    causes.add(origin(NOISED_ORIGIN_RESCHEDULE, ns, "scheduler"));
   }
-  CHECK(named(causes, task(1'500, 1'510, true)) == "-");
-  CHECK(named(causes, vector_at(1'500, NOISED_VECTOR_RESCHEDULE)) == "-");
+  CHECK(named(causes, task(start_ns, start_ns + 10, true)) == "-");
+  CHECK(named(causes, vector_at(start_ns, NOISED_VECTOR_RESCHEDULE)) == "-");
   CHECK(named(causes, task(9'000, 9'010)) == "waker");                      // not "as when it was preempted"
   CHECK(named(causes, vector_at(9'000, NOISED_VECTOR_RESCHEDULE)) == "-");  // others sent it before
   CHECK(named(causes, vector_at(9'100, NOISED_VECTOR_RESCHEDULE)) == "-");

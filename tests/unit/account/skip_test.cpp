@@ -54,6 +54,9 @@ TEST_CASE("a gap forgets what was added before it and began by its end, and noth
       }
       REQUIRE(names(matcher.waiting()) == names(waiting));
     }
+    const std::uint64_t before = matcher.orphans();
+    matcher.finish(now);
+    REQUIRE(matcher.orphans() - before == waiting.size());
   }
 }
 

@@ -129,6 +129,20 @@ TEST_CASE("what happens inside another task than the victim is that task's", "[s
   CHECK(scene.compare().misattributed == 1);
 }
 
+TEST_CASE("what touches a place of doubt is in doubt, and the window's last nanosecond is in it", "[selftest]") {
+  EventScene scene(100);
+  DetourView& before = scene.detours[40];
+  before = detour(41 * kMs - 4'000, 41 * kMs, {entry("unexplained", "unexplained", 4'000)});
+  before.incomplete = true;
+  CHECK(scene.compare({1, {}}).in_doubt == 1);
+  CHECK(scene.compare({1, {}}).missed == 0);
+  scene.detours.push_back(
+      detour(scene.truth.last_ns - 4'000, scene.truth.last_ns, {entry("csd", "remote_function", 500)}));
+  CHECK(scene.compare({1, {}}).misattributed == 1);
+  ++scene.detours.back().duration_ns;
+  CHECK(scene.compare({1, {}}).misattributed == 0);
+}
+
 TEST_CASE("what slept in its middle is shown twice, and happened once", "[selftest]") {
   EventScene scene(100);
   scene.truth.sources = {{"work", "refresh_vm_stats"}};
