@@ -38,9 +38,7 @@ CommandOptions with(const std::string& variable) {
 TEST_CASE("watch ranks: of two, the one that was disturbed lost more, and is first") {
   const WatchingDaemon daemon;
   // One sleeps nearly all the time, so that nobody can take much from it; one works.
-  const Background calm({NOISE_BINARY, "task", "--cpu", probed_cpu() == 0 ? "1" : "0", "--work", "10us", "--period",
-                         "10ms", "--duration", "1h"},
-                        with("PMI_RANK=0"));
+  const Background calm({"bash", "-c", "exec 3<> <(:); while :; do read -t 0.01 -u 3; done"}, with("PMI_RANK=0"));
   const Background disturbed({"taskset", "-c", std::to_string(probed_cpu()), "sh", "-c", "while :; do :; done"},
                              with("PMI_RANK=1"));
   WatchedTask rival(probed_cpu());
