@@ -176,7 +176,6 @@ TEST_CASE("tasks: one that runs 2 ms every 20 ms is named, counted and timed wit
   CHECK(found <= truth.activations.size());
   CHECK(found + measurement.feed_lost() >= truth.activations.size());
   // The switches around an activation are the task's by the kernel's clock, but not by its own.
-  if (is_emulated()) SKIP("emulated: named and counted, but not timed: two switches take 20 to 200 us, 2% are 40");
   if (const std::uint64_t cost = switch_cost_ns(); cost > 20'000) {
     SKIP("named and counted, but not timed: a switch takes " << cost / 1000
                                                              << " us here, two of them more than 2% of 2 ms");

@@ -245,7 +245,6 @@ void check_account(const Account& account, std::uint64_t activations) {
                    << account.stolen_ns << " ns, seen " << account.seen_ns << " ns");
   CHECK(account.found == activations);
   CHECK(account.summed + account.struck <= activations / 2);  // a host was seen to strike 16% of them
-  if (is_emulated()) return;  // a switch takes 10 to 100 us there, 1% of an activation are 25
   const auto own_ns = static_cast<double>(account.own_ns + account.stolen_ns);
   CHECK(std::abs(static_cast<double>(account.seen_ns) / own_ns - 1) <= 0.01);
 }
