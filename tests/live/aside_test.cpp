@@ -154,11 +154,13 @@ TEST_CASE("auto: a job loses to the loop what it waited until that had stepped a
   REQUIRE(eventually([&] { return lines_of(session.out()).size() >= before + 2; }));
   session.signal(SIGTERM);
   const WatchReport job = last_report(session.wait().out);
+  INFO(views::to_text(job));
   CHECK(job.counts.runs >= kArrivals);
   CHECK(job.explained_ns + job.overhead_ns + job.hypervisor_ns + job.hardware_ns + job.unexplained_ns == job.stolen_ns);
-  // Once for an arrival, but for those that found the loop away for somebody else.
+  // Once for an arrival, but for those that found the loop away for somebody else. A kernel that does not read its
+  // clock between the wakeup and the switch (6.1, where the task takes the CPU at once) counts no wait at all.
   const ReportSource waited = task_source(job, "noised");
-  CHECK(waited.count > 0);
+  CHECK((waited.count > 0) == (ended.wait_ns != begun.wait_ns));
   CHECK(waited.count <= kArrivals);
   // A loop that the task has taken the CPU from may have it again until it is sent away, and not after that.
   const ReportSource had = task_source(job, "noised/" + std::to_string(daemon.cpu()));
