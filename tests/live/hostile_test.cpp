@@ -20,6 +20,7 @@
 #include "quiet_cpu.h"
 #include "unit/base/temporary_directory.h"
 #include "unit/noised/http_client.h"
+#include "watched_task.h"
 
 using namespace noised;
 using namespace noised::daemon;
@@ -177,6 +178,7 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
   const std::string before = scrape();
   const std::uint64_t resident_before = resident_kib(daemon.pid());
 
+  const std::uint64_t waited_before_ns = counts_of(daemon.pid()).wait_ns;
   int answered = 0;
   const Bystander bystander(pipeline_cpu);
   std::vector<int> rounds;
@@ -198,6 +200,7 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
     rounds = {slow.rounds(), large.rounds(), endless.rounds(), senseless.rounds(), unread.rounds()};
   }
   const std::string after = scrape();
+  const std::uint64_t waited_ns = counts_of(daemon.pid()).wait_ns - waited_before_ns;
   const std::uint64_t resident_after = resident_kib(daemon.pid());
   INFO("rounds: " << rounds[0] << " slow, " << rounds[1] << " large, " << rounds[2] << " endless, " << rounds[3]
                   << " senseless, " << rounds[4] << " unread");
@@ -205,14 +208,17 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
                        << sample(after, "noised_drain_interval_seconds_count "));
   INFO("resident: " << resident_before << " KiB, then " << resident_after);
   CHECK(answered == kScrapes);
-  CHECK(late_drains(after) - late_drains(before) <= bystander.stalls());
+  // Nor is it the daemon that keeps the pipeline waiting for the CPU that all of them share, by the kernel's count: 31
+  // ms in all here, 250 ms where the machine is emulated, up to 40 at a time there.
+  const double kept_from_it = static_cast<double>(waited_ns) / static_cast<double>(kDrain.count());
+  CHECK(late_drains(after) - late_drains(before) <= bystander.stalls() + kept_from_it);
   // At most 64 connections with 32 KiB on each of two sockets, and answers that nobody reads.
   CHECK(resident_after < resident_before + 8 * 1024);
   INFO(daemon.err());
   CHECK(daemon.err().find("http") == std::string::npos);
   WARN("scrapes answered: " << answered << "; late drains: " << late_drains(after) - late_drains(before)
-                            << "; stalls seen beside it: " << bystander.stalls() << "; resident: " << resident_before
-                            << " to " << resident_after << " KiB");
+                            << "; stalls seen beside it: " << bystander.stalls() << "; waited for a CPU: " << waited_ns
+                            << " ns; resident: " << resident_before << " to " << resident_after << " KiB");
   daemon.signal(SIGTERM);
   CHECK(daemon.wait().exit_code == 0);
 }
