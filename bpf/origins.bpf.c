@@ -5,6 +5,18 @@
 
 #define MASK_WORDS (NOISED_MAX_CPUS / 64)
 
+/* A ring for each CPU, also for those that are not watched: causing CPUs never meet. With one for all, the kernel's,
+ * they did at its lock and at its ends. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct noised_origin);
+} origin_slots SEC(".maps");
+const volatile __u32 origin_bits; /* 2^so many slots for each CPU; 0 where the kernel lacks the atomic claim (5.12) */
+
+/* Such a kernel's own ring buffer instead. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 65536);
@@ -61,6 +73,31 @@ static __always_inline void note_own_name(struct noised_origin *origin)
 		bpf_get_current_comm(origin->comm, sizeof(origin->comm));
 }
 
+static __always_inline _Bool make_origin_room(struct noised_cpu *here)
+{
+	__u32 limit = here->origin_tail + (1U << origin_bits) - NOISED_ORIGIN_MARGIN;
+
+	here->origin_limit = limit;
+	return (__s32)(limit - here->origin_head) >= 0;
+}
+
+/* As put() of a record: an interrupt anywhere in here takes the next slot. */
+static __always_inline _Bool put_origin(struct noised_cpu *here, struct noised_origin *origin)
+{
+	if ((__s32)(here->origin_limit - here->origin_head) < 0 && !make_origin_room(here))
+		return 0;
+	__u32 at = advance(&here->origin_head, 1);
+	__u32 slot = ((__u32)origin->cpu << origin_bits) + (at & ((1U << origin_bits) - 1));
+	struct noised_origin *room = bpf_map_lookup_elem(&origin_slots, &slot);
+
+	if (!room)
+		return 0;
+	__builtin_memcpy(room, origin, sizeof(*origin));
+	compiler_barrier(); /* x86 stores in this order */
+	room->lap = NOISED_ORIGIN_LAP(at >> origin_bits);
+	return 1;
+}
+
 static __always_inline int emit_origin(struct noised_cpu *here, struct noised_origin *origin)
 {
 	origin->time_ns = bpf_ktime_get_ns();
@@ -68,7 +105,8 @@ static __always_inline int emit_origin(struct noised_cpu *here, struct noised_or
 	origin->pid = (__u32)bpf_get_current_pid_tgid();
 	note_own_name(origin);
 	note_context(here, origin);
-	if (bpf_ringbuf_output(&origins, origin, sizeof(*origin), BPF_RB_NO_WAKEUP) != 0)
+	if (origin_bits ? !put_origin(here, origin)
+			: bpf_ringbuf_output(&origins, origin, sizeof(*origin), BPF_RB_NO_WAKEUP) != 0)
 		here->lost_origins++;
 	return 0;
 }

@@ -111,12 +111,13 @@ static __always_inline _Bool make_room(struct noised_cpu *cpu)
 	return (__s32)(limit - cpu->ring_head) >= 0;
 }
 
-/* Adds to the head and tells where it was, in one instruction (by name: the compiler has it only for code that Linux
- * 5.10 does not verify). It adds 64 bits, so once in 4 GiB the carry moves the limit by a byte, of a margin of 2048. */
-static __always_inline __u32 advance_head(struct noised_cpu *cpu, __u64 size)
+/* Adds to a head and tells where it was, in one instruction (by name: the compiler has it only for code that Linux
+ * 5.10 does not verify). It adds 64 bits, so once in 2^32 the carry moves the limit behind it by one, of a margin of
+ * 2048 bytes or 32 slots. */
+static __always_inline __u32 advance(__u32 *head, __u64 by)
 {
-	asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(size) : "r"(&cpu->ring_head) : "memory");
-	return (__u32)size;
+	asm volatile("%0 = atomic_fetch_add((u64 *)(%1 + 0), %0)" : "+r"(by) : "r"(head) : "memory");
+	return (__u32)by;
 }
 
 /* Room in this CPU's ring, which is nobody else's from then on: an interrupt anywhere in here claims what comes next.
@@ -125,7 +126,7 @@ static __always_inline struct noised_record *claim(struct noised_cpu *cpu, __u32
 {
 	if ((__s32)(cpu->ring_limit - cpu->ring_head) < 0 && !make_room(cpu))
 		return NULL;
-	__u32 at = advance_head(cpu, size);
+	__u32 at = advance(&cpu->ring_head, size);
 	__u32 segment = cpu->ring * segments_per_ring + (at / NOISED_SEGMENT_BYTES & (segments_per_ring - 1));
 	char *bytes = bpf_map_lookup_elem(&segments, &segment);
 

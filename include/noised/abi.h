@@ -138,8 +138,16 @@ struct noised_origin {
   noised_u8 kind;         /* enum noised_origin_kind */
   noised_u8 word;         /* of `targets` */
   noised_u8 context_kind; /* enum noised_kind of that interval; NOISED_KIND_NONE: the task itself is the cause */
-  noised_u8 reserved[3];
+  noised_u8 reserved;
+  noised_u16 lap; /* written last: NOISED_ORIGIN_LAP of how often the ring was filled before; 0 while it is being made */
 };
+
+/* Every CPU has a ring of origins, which the daemon maps: so many slots, a power of two, one after the other for all
+ * CPUs. The lap tells a slot that is filled from one that still has what was read a lap ago, so the reader writes to
+ * none of them. */
+#define NOISED_ORIGIN_LAP(laps) ((noised_u16)((laps) | 0x8000U))
+/* Slots kept free: of interrupts between the look at the room that is left and the claim of it. */
+#define NOISED_ORIGIN_MARGIN 32U
 
 /* A CPU's ring of records is memory that the daemon maps: so many segments, each with room behind it for what a record
  * that begins in it needs more. Every record begins at a multiple of 16 bytes. The reader clears what it has read. */
@@ -214,9 +222,11 @@ struct noised_cpu {
   noised_u64 steal_known;                   /* it could be read */
   noised_u64 steal_tick_ns;                 /* when the interrupt of that tick began */
   noised_u64 ticked;                        /* the tick's callback has run since the last timer interrupt */
-  noised_u64 unused;
-  noised_u32 ring_tail; /* bytes read; written by the reader, so on a cache line of its own */
-  noised_u32 unused_too[15];
+  noised_u32 origin_head;                   /* on any CPU, as the next: slots claimed of its ring of origins */
+  noised_u32 origin_limit;                  /* none is claimed beyond, until the reader's place was looked at again */
+  noised_u32 ring_tail;                     /* bytes read; written by the reader, so on a cache line of its own */
+  noised_u32 origin_tail;                   /* on any CPU: slots read, likewise */
+  noised_u32 unused[14];
   /* Of the arrival for which the loop steps aside, the first since it came back. Written by any CPU, once; read by the
    * loop all the time, so it is on a line of its own. */
   noised_u64 arrived_ns;
@@ -225,7 +235,7 @@ struct noised_cpu {
   noised_u32 woken_pid;
   noised_u32 awake;   /* this CPU has left its idle state since, or it was in an interrupt then */
   noised_u64 left_ns; /* the idle task has it back from the idle state and interrupts since then; 0: not yet */
-  noised_u64 unused_as_well[4];
+  noised_u64 unused_too[4];
 };
 
 NOISED_STATIC_ASSERT(sizeof(struct noised_record) == 32, "noised_record is part of the ABI");
@@ -236,4 +246,8 @@ NOISED_STATIC_ASSERT(sizeof(struct noised_origin) == 72, "noised_origin is part 
 NOISED_STATIC_ASSERT(offsetof(struct noised_cpu, ring_head) % 8 == 0, "it is added to by an instruction of 64 bits");
 NOISED_STATIC_ASSERT(offsetof(struct noised_cpu, ring_limit) == offsetof(struct noised_cpu, ring_head) + 4,
                      "the carry goes there");
+NOISED_STATIC_ASSERT(offsetof(struct noised_cpu, origin_head) % 8 == 0, "it is added to by an instruction of 64 bits");
+NOISED_STATIC_ASSERT(offsetof(struct noised_cpu, origin_limit) == offsetof(struct noised_cpu, origin_head) + 4,
+                     "the carry goes there");
+NOISED_STATIC_ASSERT(offsetof(struct noised_cpu, ring_tail) % 64 == 0, "the reader writes to no line of the programs'");
 NOISED_STATIC_ASSERT(sizeof(struct noised_cpu) % 64 == 0, "a CPU's state shares no cache line with another's");

@@ -6,21 +6,16 @@
 #include <atomic>
 #include <cstring>
 
+#include "kernel/awaited.h"
+
 namespace noised::kernel {
 namespace {
 
 constexpr std::uint32_t kStep = 16;  // every record begins at a multiple
-// A program finishes within 100 ns what it began, if nothing interrupts it; these are some 5 us.
-constexpr int kAttempts = 5000;
 
 // As hand_over() takes them; of another size, nothing tells where the next begins.
 bool is_size(std::uint32_t size) {
   return size == sizeof(noised_record) || size == sizeof(noised_task_record) || size == sizeof(noised_run_record);
-}
-
-template <typename Number>
-Number acquire(Number& shared) {
-  return std::atomic_ref<Number>(shared).load(std::memory_order_acquire);
 }
 
 // The size of a record; 0 if it is not finished while one looks.

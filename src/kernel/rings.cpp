@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 
@@ -99,13 +100,39 @@ int Rings::on_origin(void* context, void* data, std::size_t size) {
   return 0;
 }
 
-Status Rings::open_origins(int map) {
+Status Rings::map_origins(int slots, std::span<noised_cpu> states, std::uint32_t bits) {
+  const std::size_t bytes = (states.size() << bits) * sizeof(noised_origin);
+  void* const memory = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, slots, 0);
+  if (memory == MAP_FAILED)
+    return failure(fmt::format("mmap: {} bytes, the rings of origins: {}", bytes, libbpf_text(errno)));
+  origin_memory_ = std::unique_ptr<void, Unmap>(memory, Unmap{bytes});
+  auto* slot = static_cast<noised_origin*>(memory);
+  for (noised_cpu& state : states) {
+    origin_rings_.emplace_back(state, slot, bits);
+    slot += std::size_t{1} << bits;
+  }
+  return success();
+}
+
+Status Rings::open_origins(int map, std::uint64_t bytes) {
+  origin_room_ = bytes;
   origins_.reset(ring_buffer__new(map, on_origin, static_cast<void*>(&origin_sink_), nullptr));
   if (!origins_) return failure(fmt::format("mapping the ring of origins: {}", libbpf_text(errno)));
   return success();
 }
 
 bool Rings::drain_origins(const system::OriginSink& sink) {
+  if (origins_) return drain_shared_origins(sink);
+  bool complete = true;
+  origin_fullness_ = 0;
+  for (OriginRing& ring : origin_rings_) {
+    complete &= ring.drain(sink);
+    origin_fullness_ = std::max(origin_fullness_, ring.fullness());
+  }
+  return complete;
+}
+
+bool Rings::drain_shared_origins(const system::OriginSink& sink) {
   ring* const origins = ring_buffer__ring(origins_.get(), 0);
   const unsigned long end = ring__producer_pos(origins);
   const unsigned long begin = ring__consumer_pos(origins);
@@ -117,7 +144,7 @@ bool Rings::drain_origins(const system::OriginSink& sink) {
     complete = static_cast<long>(ring__consumer_pos(origins) - end) >= 0;
   }
   origin_sink_ = nullptr;
-  origin_bytes_ = ring__consumer_pos(origins) - begin;
+  origin_fullness_ = static_cast<double>(ring__consumer_pos(origins) - begin) / static_cast<double>(origin_room_);
   return complete;
 }
 

@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/files.h"
 #include "kernel/mapped_ring.h"
+#include "kernel/origin_ring.h"
 #include "system/records.h"
 
 struct ring_buffer;
@@ -41,13 +43,15 @@ class Rings {
   [[nodiscard]] std::uint64_t unfinished(std::size_t index) const {
     return mapped_.empty() ? 0 : mapped_[index].unfinished();
   }
-  /// Opens the ring that every causing CPU writes to.
-  Status open_origins(int map);
-  /// Hands every origin to the sink that was submitted before this call. Returns false if a CPU that began a record
-  /// earlier did not finish it for a while: then some are still to come.
+  /// Maps the slots of all CPUs' rings of origins, 2^`bits` for each.
+  Status map_origins(int slots, std::span<noised_cpu> states, std::uint32_t bits);
+  /// Opens the kernel's ring buffer, of `bytes`, that every causing CPU writes to where they cannot have their own.
+  Status open_origins(int map, std::uint64_t bytes);
+  /// Hands every origin to the sink that was submitted before this call, those of one CPU in order. Returns false if a
+  /// CPU that began a record earlier did not finish it for a while: then some are still to come.
   [[nodiscard]] bool drain_origins(const system::OriginSink& sink);
-  /// Bytes that the last drain_origins() took.
-  [[nodiscard]] std::size_t origin_bytes() const { return origin_bytes_; }
+  /// Of the fullest ring of origins, the share that the last drain_origins() found taken.
+  [[nodiscard]] double origin_fullness() const { return origin_fullness_; }
 
  private:
   struct Reader {
@@ -64,15 +68,19 @@ class Rings {
   static int on_record(void* context, void* data, std::size_t size);
   static int on_origin(void* context, void* data, std::size_t size);
   Status add(int outer_map, unsigned cpu, std::uint64_t bytes);
+  [[nodiscard]] bool drain_shared_origins(const system::OriginSink& sink);
 
   std::unique_ptr<void, Unmap> memory_;
   std::deque<MappedRing> mapped_;  // or:
   std::vector<Descriptor> maps_;
   std::vector<std::unique_ptr<Reader>> readers_;
   std::unique_ptr<ring_buffer, Free> buffer_;
+  std::unique_ptr<void, Unmap> origin_memory_;
+  std::deque<OriginRing> origin_rings_;  // or:
   const system::OriginSink* origin_sink_ = nullptr;
   std::unique_ptr<ring_buffer, Free> origins_;
-  std::size_t origin_bytes_ = 0;
+  std::uint64_t origin_room_ = 0;  // of that one, in bytes
+  double origin_fullness_ = 0;
 };
 
 }  // namespace noised::kernel

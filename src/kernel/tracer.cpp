@@ -24,9 +24,21 @@ namespace {
 
 // 14,000 origins in a drain of 25 ms: half a million wakeups and interrupts a second for the watched CPUs together.
 constexpr noised_u32 kOriginBytes = 1U << 20U;
+// Of each CPU that may cause something: 20,000 a second at least, 82,000 where there is room for them.
+constexpr noised_u32 kLeastOriginBits = 9;
+constexpr noised_u32 kMostOriginBits = 11;
 // One a CPU between two times that a loop comes back, on 2,000 CPUs.
 constexpr noised_u32 kArrivalBytes = 1U << 16U;
 constexpr noised_u32 kPage = 4096;
+
+// The rings of origins take a MiB, or an eighth of the room for records: each possible CPU has one, of which a machine
+// may have many more than it has CPUs, or than are watched.
+noised_u32 bits_of_origins(std::size_t cpus, std::uint64_t record_bytes) {
+  const std::uint64_t room = std::max<std::uint64_t>(kOriginBytes, record_bytes / 8);
+  noised_u32 bits = kMostOriginBits;
+  while (bits > kLeastOriginBits && (cpus << bits) * sizeof(noised_origin) > room) --bits;
+  return bits;
+}
 
 Error load_error(int code) {
   if (code == -EPERM) {  // EACCES is the verifier's
@@ -93,14 +105,13 @@ struct Tracer::Implementation {
   Arrivals arrivals;
   std::size_t possible_cpus = 0;
   noised_u32 group_count = 0;
+  noised_u32 origin_bits = 0;
   std::uint64_t ring_bytes = 0;
   double fullness = 0;  // Tracer::take_fullness()
   bool maps_rings = false;
   bool steps_aside = false;
 
-  void note_fullness(std::uint64_t taken, std::uint64_t room) {
-    fullness = std::max(fullness, static_cast<double>(taken) / static_cast<double>(room));
-  }
+  void note_fullness(double share) { fullness = std::max(fullness, share); }
 
   static Result<std::unique_ptr<Implementation>> open(const TracerOptions& options, const KernelBtf& btf,
                                                       std::span<const Refusal> refused) {
@@ -133,7 +144,14 @@ struct Tracer::Implementation {
     } else {
       bpf_map__set_max_entries(skeleton->maps.rings, cpus);
     }
-    bpf_map__set_max_entries(skeleton->maps.origins, kOriginBytes);
+    origin_bits = maps_rings ? bits_of_origins(cpus, options.cpus.size() * options.buffer_bytes) : 0;
+    skeleton->rodata->origin_bits = origin_bits;
+    if (maps_rings) {
+      bpf_map__set_max_entries(skeleton->maps.origin_slots, cpus << origin_bits);
+      bpf_map__set_max_entries(skeleton->maps.origins, kPage);
+    } else {
+      bpf_map__set_max_entries(skeleton->maps.origins, kOriginBytes);
+    }
     steps_aside = options.watching.loops && options.watching.tasks;
     skeleton->rodata->steps_aside = steps_aside;
     skeleton->rodata->follows_tasks = !options.btf;
@@ -162,6 +180,11 @@ struct Tracer::Implementation {
       // Until the loop is there, nobody need step aside for anybody.
       for (const RingOf& each : cpus) each.state->arrived_ns = 1;  // probe.h: kNotThere
     }
+    const std::span<noised_cpu> all(skeleton->bss_cpus->cpu_states, possible_cpus);
+    if (Status open = maps_rings ? rings.map_origins(bpf_map__fd(skeleton->maps.origin_slots), all, origin_bits)
+                                 : rings.open_origins(bpf_map__fd(skeleton->maps.origins), kOriginBytes);
+        !open)
+      return open;
     if (maps_rings) return rings.map(bpf_map__fd(skeleton->maps.segments), cpus, skeleton->rodata->segments_per_ring);
     return rings.create(bpf_map__fd(skeleton->maps.rings), cpus, options.buffer_bytes);
   }
@@ -189,9 +212,7 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
     if (code == -EPERM || program.empty() || again) return load_error(code);
     refused.push_back({program, libbpf_text(code)});
   }
-  noised_bpf& skeleton = *state->skeleton;
   if (Status made = state->make_rings(options); !made) return made.error();
-  if (Status open = state->rings.open_origins(bpf_map__fd(skeleton.maps.origins)); !open) return open.error();
   if (Status attached = state->programs->attach(); !attached) return attached.error();
   auto tracer = std::unique_ptr<Tracer>(new Tracer(std::move(state)));
   tracer->unsupported_ = tracer->implementation_->programs->left_out();
@@ -214,13 +235,14 @@ std::span<volatile std::uint8_t> Tracer::groups() {
 
 std::size_t Tracer::drain(std::size_t index, std::size_t limit, const system::RecordSink& sink) {
   const std::size_t records = implementation_->rings.drain(index, limit, sink);
-  implementation_->note_fullness(records * sizeof(noised_run_record), implementation_->ring_bytes);
+  implementation_->note_fullness(static_cast<double>(records * sizeof(noised_run_record)) /
+                                 static_cast<double>(implementation_->ring_bytes));
   return records;
 }
 
 bool Tracer::drain_origins(const system::OriginSink& sink) {
   const bool complete = implementation_->rings.drain_origins(sink);
-  implementation_->note_fullness(implementation_->rings.origin_bytes(), kOriginBytes);
+  implementation_->note_fullness(implementation_->rings.origin_fullness());
   return complete;
 }
 
