@@ -33,7 +33,7 @@ void CauseMatcher::add(const noised_origin& origin) {
   Queue& queue = queue_of(origin.kind);
   if (queue.full()) make_room(origin.kind);
   if (origin.time_ns <= dropped_until_ns_[place_of(origin.kind)]) return;
-  // Causing CPUs read their clocks before they take their turn in the ring: neighbours may be swapped.
+  // A program reads the clock before it has its place in the ring: neighbours may be swapped.
   auto at = queue.end();
   while (at != queue.begin() && std::prev(at)->time_ns > origin.time_ns) --at;
   queue.insert(at, origin);

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cassert>
 #include <cerrno>
 
@@ -108,7 +107,7 @@ Status Rings::map_origins(int slots, std::span<noised_cpu> states, std::uint32_t
   origin_memory_ = std::unique_ptr<void, Unmap>(memory, Unmap{bytes});
   auto* slot = static_cast<noised_origin*>(memory);
   for (noised_cpu& state : states) {
-    origin_rings_.emplace_back(state, slot, bits);
+    origin_rings_.add(state, slot, bits);
     slot += std::size_t{1} << bits;
   }
   return success();
@@ -123,12 +122,8 @@ Status Rings::open_origins(int map, std::uint64_t bytes) {
 
 bool Rings::drain_origins(const system::OriginSink& sink) {
   if (origins_) return drain_shared_origins(sink);
-  bool complete = true;
-  origin_fullness_ = 0;
-  for (OriginRing& ring : origin_rings_) {
-    complete &= ring.drain(sink);
-    origin_fullness_ = std::max(origin_fullness_, ring.fullness());
-  }
+  const bool complete = origin_rings_.drain(sink);
+  origin_fullness_ = origin_rings_.fullness();
   return complete;
 }
 

@@ -47,8 +47,8 @@ class Rings {
   Status map_origins(int slots, std::span<noised_cpu> states, std::uint32_t bits);
   /// Opens the kernel's ring buffer, of `bytes`, that every causing CPU writes to where they cannot have their own.
   Status open_origins(int map, std::uint64_t bytes);
-  /// Hands every origin to the sink that was submitted before this call, those of one CPU in order. Returns false if a
-  /// CPU that began a record earlier did not finish it for a while: then some are still to come.
+  /// Hands every origin to the sink that was begun before this call, in order of time but for neighbours. Returns false
+  /// if a CPU that began one earlier did not finish it for a while: then some are still to come.
   [[nodiscard]] bool drain_origins(const system::OriginSink& sink);
   /// Of the fullest ring of origins, the share that the last drain_origins() found taken.
   [[nodiscard]] double origin_fullness() const { return origin_fullness_; }
@@ -76,7 +76,7 @@ class Rings {
   std::vector<std::unique_ptr<Reader>> readers_;
   std::unique_ptr<ring_buffer, Free> buffer_;
   std::unique_ptr<void, Unmap> origin_memory_;
-  std::deque<OriginRing> origin_rings_;  // or:
+  OriginRings origin_rings_;  // or:
   const system::OriginSink* origin_sink_ = nullptr;
   std::unique_ptr<ring_buffer, Free> origins_;
   std::uint64_t origin_room_ = 0;  // of that one, in bytes

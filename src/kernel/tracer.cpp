@@ -24,17 +24,17 @@ namespace {
 
 // 14,000 origins in a drain of 25 ms: half a million wakeups and interrupts a second for the watched CPUs together.
 constexpr noised_u32 kOriginBytes = 1U << 20U;
-// Of each CPU that may cause something: 20,000 a second at least, 82,000 where there is room for them.
-constexpr noised_u32 kLeastOriginBits = 9;
-constexpr noised_u32 kMostOriginBits = 11;
+// Of each CPU that may cause something: 2,048 of them last 25 ms at 82,000 a second.
+constexpr noised_u32 kLeastOriginBits = 11;
+constexpr noised_u32 kMostOriginBits = 13;
 // One a CPU between two times that a loop comes back, on 2,000 CPUs.
 constexpr noised_u32 kArrivalBytes = 1U << 16U;
 constexpr noised_u32 kPage = 4096;
 
-// The rings of origins take a MiB, or an eighth of the room for records: each possible CPU has one, of which a machine
-// may have many more than it has CPUs, or than are watched.
+// Each possible CPU has a ring of origins, of which a machine may have many more than it has CPUs, or than are watched:
+// 2 MiB for all of them, or an eighth of the room for records, but 147 KB for each at least.
 noised_u32 bits_of_origins(std::size_t cpus, std::uint64_t record_bytes) {
-  const std::uint64_t room = std::max<std::uint64_t>(kOriginBytes, record_bytes / 8);
+  const std::uint64_t room = std::max<std::uint64_t>(2 * kOriginBytes, record_bytes / 8);
   noised_u32 bits = kMostOriginBits;
   while (bits > kLeastOriginBits && (cpus << bits) * sizeof(noised_origin) > room) --bits;
   return bits;

@@ -62,7 +62,7 @@ class Pipeline : public account::Recordable {
            SourceTable& sources, system::Names& names, const PipelineOptions& options);
 
   /// Everything that came since the last drain: detour rings first, then interval rings, so that every cause of a
-  /// detour is there (design.md, decision 4), then the ring of origins, so that every origin of an interval is.
+  /// detour is there (design.md, decision 4), then the rings of origins, so that every origin of an interval is.
   void drain();
   /// Of what holds events between drains, the share of its room that the fullest had taken at the last one.
   [[nodiscard]] double take_fullness();
