@@ -24,15 +24,15 @@ namespace {
 
 // 14,000 origins in a drain of 25 ms: half a million wakeups and interrupts a second for the watched CPUs together.
 constexpr noised_u32 kOriginBytes = 1U << 20U;
-// Of each CPU that may cause something: 2,048 of them last 25 ms at 82,000 a second.
-constexpr noised_u32 kLeastOriginBits = 11;
+// Of each CPU that may cause something: 1,024 of them last 25 ms at 41,000 a second.
+constexpr noised_u32 kLeastOriginBits = 10;
 constexpr noised_u32 kMostOriginBits = 13;
 // One a CPU between two times that a loop comes back, on 2,000 CPUs.
 constexpr noised_u32 kArrivalBytes = 1U << 16U;
 constexpr noised_u32 kPage = 4096;
 
 // Each possible CPU has a ring of origins, of which a machine may have many more than it has CPUs, or than are watched:
-// 2 MiB for all of them, or an eighth of the room for records, but 147 KB for each at least.
+// 2 MiB for all of them, or an eighth of the room for records, but 74 KB for each at least.
 noised_u32 bits_of_origins(std::size_t cpus, std::uint64_t record_bytes) {
   const std::uint64_t room = std::max<std::uint64_t>(2 * kOriginBytes, record_bytes / 8);
   noised_u32 bits = kMostOriginBits;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel side: BPF programs loaded and attached, one ring buffer per watched CPU, counters of what was lost.
+// The kernel side: BPF programs loaded and attached, a ring of records per watched CPU, a ring of origins per CPU,
+// counters of what was lost.
 #pragma once
 
 #include <noised/abi.h>
