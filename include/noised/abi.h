@@ -139,7 +139,8 @@ struct noised_origin {
   noised_u8 word;         /* of `targets` */
   noised_u8 context_kind; /* enum noised_kind of that interval; NOISED_KIND_NONE: the task itself is the cause */
   noised_u8 reserved;
-  noised_u16 lap; /* written last: NOISED_ORIGIN_LAP of how often the ring was filled before; 0 while it is being made */
+  noised_u16
+      lap; /* written last: NOISED_ORIGIN_LAP of how often the ring was filled before; 0 while it is being made */
 };
 
 /* Every CPU has a ring of origins, which the daemon maps: so many slots, a power of two, one after the other for all
