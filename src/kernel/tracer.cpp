@@ -34,7 +34,7 @@ constexpr noised_u32 kPage = 4096;
 // Each possible CPU has a ring of origins, of which a machine may have many more than it has CPUs, or than are watched:
 // 2 MiB for all of them, or an eighth of the room for records, but 74 KB for each at least.
 noised_u32 bits_of_origins(std::size_t cpus, std::uint64_t record_bytes) {
-  const std::uint64_t room = std::max<std::uint64_t>(2 * kOriginBytes, record_bytes / 8);
+  const std::uint64_t room = std::max(std::uint64_t{2} * kOriginBytes, record_bytes / 8);
   noised_u32 bits = kMostOriginBits;
   while (bits > kLeastOriginBits && (cpus << bits) * sizeof(noised_origin) > room) --bits;
   return bits;

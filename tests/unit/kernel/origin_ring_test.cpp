@@ -158,7 +158,7 @@ TEST_CASE("origins of many CPUs come out in order of time, and one that is not f
   }
   const auto held = rings[100].claim();
   REQUIRE(held);
-  for (const std::size_t cpu : {99, 100, 101, 255, 0}) REQUIRE(rings[cpu].put(++next));
+  for (const unsigned cpu : {99U, 100U, 101U, 255U, 0U}) REQUIRE(rings[cpu].put(++next));
   CHECK(read(false) == std::vector<std::uint64_t>{next - 4, next - 2, next - 1, next});
   CHECK(reader.fullness() == 2.0 / (1U << 9U));
   rings[100].finish(*held, next - 5);
