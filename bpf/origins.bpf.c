@@ -6,7 +6,8 @@
 #define MASK_WORDS (NOISED_MAX_CPUS / 64)
 
 /* A ring for each CPU, also for those that are not watched: causing CPUs never meet. With one for all, the kernel's,
- * they did at its lock and at its ends. */
+ * they did at its lock and at its ends: 139 ns more (93 to 156) for who woke a task, 103 (55 to 158) for who called a
+ * function, with nobody else at that lock (the observer bench with both builds, 14 rounds by turns). */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -24,7 +24,7 @@ namespace {
 
 // 14,000 origins in a drain of 25 ms: half a million wakeups and interrupts a second for the watched CPUs together.
 constexpr noised_u32 kOriginBytes = 1U << 20U;
-// Of each CPU that may cause something: 1,024 of them last 25 ms at 41,000 a second.
+// Of each CPU that may cause something: 1,024 of them, but for 32, last 25 ms at 39,000 a second.
 constexpr noised_u32 kLeastOriginBits = 10;
 constexpr noised_u32 kMostOriginBits = 13;
 // One a CPU between two times that a loop comes back, on 2,000 CPUs.

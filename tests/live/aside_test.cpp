@@ -174,6 +174,7 @@ TEST_CASE("auto: a job loses to the loop what it waited until that had stepped a
   const auto told_ns = static_cast<double>(job.counts.queued_ns + job.counts.preempted_ns + job.counts.unseen_wait_ns);
   INFO(told_ns << " ns of waits told, " << kernel_ns << " ns by the kernel");
   CHECK(std::abs(told_ns - kernel_ns) <= 0.01 * kernel_ns);
+  if (ended.wait_ns == begun.wait_ns) SKIP("this kernel counted no wait that could be told");
 }
 
 TEST_CASE("auto: a loop that is stopped sees nothing meanwhile, and blames nobody") {

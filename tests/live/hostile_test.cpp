@@ -208,10 +208,7 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
                        << sample(after, "noised_drain_interval_seconds_count "));
   INFO("resident: " << resident_before << " KiB, then " << resident_after);
   CHECK(answered == kScrapes);
-  // Nor is it the daemon that keeps the pipeline waiting for the CPU that all of them share, by the kernel's count: 31
-  // ms in all here, 250 ms where the machine is emulated, up to 40 at a time there.
-  const double kept_from_it = static_cast<double>(waited_ns) / static_cast<double>(kDrain.count());
-  CHECK(late_drains(after) - late_drains(before) <= bystander.stalls() + kept_from_it);
+  CHECK(late_drains(after) - late_drains(before) <= bystander.stalls());
   // At most 64 connections with 32 KiB on each of two sockets, and answers that nobody reads.
   CHECK(resident_after < resident_before + 8 * 1024);
   INFO(daemon.err());

@@ -19,7 +19,6 @@ using selftest::Verdict;
 namespace {
 
 constexpr std::uint64_t kNoiseNs = 2'000'000'000;
-constexpr unsigned kAttempts = 3;
 
 CommandOptions patiently() {
   CommandOptions options;
@@ -39,16 +38,6 @@ bool generator_runs() {
 }
 
 Row compare(const client::Observation& seen) { return selftest::compare(seen.truth, seen.detours, seen.losses); }
-
-// Where too little could be judged, or timed, it is done again, as noisectl does.
-client::Observation observe(const Daemon& daemon, const std::string& mode) {
-  client::Observation seen = daemon.observe(mode, kNoiseNs);
-  for (unsigned attempt = 1; attempt < kAttempts && compare(seen).undecided; ++attempt) {
-    UNSCOPED_INFO("again: " << compare(seen).reason);
-    seen = daemon.observe(mode, kNoiseNs);
-  }
-  return seen;
-}
 
 }  // namespace
 
@@ -75,7 +64,7 @@ TEST_CASE("selftest: the daemon finds what was done to the CPU", "[core]") {
 
 TEST_CASE("selftest: a truth that lies about a task fails", "[core]") {
   const Daemon daemon;
-  const client::Observation seen = observe(daemon, "task");
+  const client::Observation seen = daemon.observe("task", kNoiseNs);
   INFO(compare(seen).reason);
   CHECK(compare(seen).verdict == Verdict::pass);
   client::Observation more = seen;  // one activation more than there was
@@ -97,7 +86,7 @@ TEST_CASE("selftest: a truth that lies about a task fails", "[core]") {
 
 TEST_CASE("selftest: a truth that lies about function calls fails") {
   const Daemon daemon;
-  const client::Observation seen = observe(daemon, "ipi");
+  const client::Observation seen = daemon.observe("ipi", kNoiseNs);
   INFO(compare(seen).reason);
   CHECK(compare(seen).verdict == Verdict::pass);
   client::Observation later = seen;
