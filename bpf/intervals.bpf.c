@@ -10,6 +10,7 @@ const volatile __u32 segments_per_ring = 1;
 struct interval_rings rings SEC(".maps");
 struct arrival_ring arrivals SEC(".maps");
 const volatile __u8 follows_tasks;
+const volatile __u8 sees_callback_ends = 1;
 const volatile __u8 steps_aside;
 const volatile __u8 reads_steal;    /* this is a virtual machine */
 const volatile __u64 tick_function; /* address of the hrtimer callback that is the tick; 0: not known */
@@ -49,7 +50,11 @@ static __always_inline void note_steal(struct noised_cpu *cpu, __u64 clock_ns, _
 /* When the interrupt began that is about to end. */
 static __always_inline __u64 tick_start(const struct noised_cpu *cpu)
 {
-	return cpu->frames[(cpu->depth - 1) & STACK_MASK].start_ns;
+	__u32 top = cpu->depth - 1;
+
+	if (ends_with_callback(cpu, NOISED_KIND_VECTOR))
+		top--;
+	return cpu->frames[top & STACK_MASK].start_ns;
 }
 
 #define KERNEL_COUNTS_STEAL                                                                                            \
@@ -109,14 +114,14 @@ TRACEPOINT(softirq_entry, PARAMETERS(unsigned int number), enter(NOISED_KIND_SOF
 TRACEPOINT(softirq_exit, PARAMETERS(unsigned int number), leave(NOISED_KIND_SOFTIRQ, 0, number))
 
 TRACEPOINT_RAW(tasklet_entry, PARAMETERS(struct tasklet_struct *tasklet, void *function),
-	       enter(NOISED_KIND_TASKLET, (__u64)function))
+	       enter_callback(NOISED_KIND_TASKLET, (__u64)function))
 TRACEPOINT_RAW(tasklet_exit, PARAMETERS(struct tasklet_struct *tasklet, void *function),
 	       leave(NOISED_KIND_TASKLET, 0, (__u64)function))
 
 /* Timer and high-resolution timer callbacks. The callback is read at entry: at exit the timer may be gone. */
 TRACEPOINT_TWINS(timer_expire_entry, PARAMETERS(struct timer_list *timer),
-		 enter(NOISED_KIND_TIMER, (__u64)timer->function),
-		 enter(NOISED_KIND_TIMER, (__u64)BPF_CORE_READ(timer, function)))
+		 enter_callback(NOISED_KIND_TIMER, (__u64)timer->function),
+		 enter_callback(NOISED_KIND_TIMER, (__u64)BPF_CORE_READ(timer, function)))
 TRACEPOINT(timer_expire_exit, PARAMETERS(struct timer_list *timer), leave(NOISED_KIND_TIMER, 0, NOISED_ID_UNKNOWN))
 
 static __always_inline int enter_hrtimer(__u64 function)
@@ -125,7 +130,7 @@ static __always_inline int enter_hrtimer(__u64 function)
 
 	if (cpu)
 		cpu->ticked = 1;
-	return enter(NOISED_KIND_HRTIMER, function);
+	return enter_callback(NOISED_KIND_HRTIMER, function);
 }
 
 TRACEPOINT_TWINS(hrtimer_expire_entry, PARAMETERS(struct hrtimer *timer), enter_hrtimer((__u64)timer->function),

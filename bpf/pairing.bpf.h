@@ -41,6 +41,10 @@ extern struct interval_rings {
 /* The kernel has BTF of its own: programs follow pointers to tasks by themselves. */
 extern const volatile __u8 follows_tasks;
 
+/* A program runs at the end of every callback. Else the next callback of its kind ends it, or what both are in: one
+ * run less in each tick, also on CPUs that nobody watches. */
+extern const volatile __u8 sees_callback_ends;
+
 #define compiler_barrier() asm volatile("" ::: "memory")
 
 static __always_inline struct noised_cpu *this_cpu(void)
@@ -217,6 +221,38 @@ static __always_inline int push(struct noised_cpu *cpu, __u8 kind, __u64 id)
 	return 0;
 }
 
+/* A tasklet, a timer or a high-resolution timer: something that runs in a softirq or in an interrupt. */
+static __always_inline _Bool is_callback(__u8 kind)
+{
+	return (__u32)kind - NOISED_KIND_TASKLET <= NOISED_KIND_HRTIMER - NOISED_KIND_TASKLET;
+}
+
+static __always_inline _Bool has_callbacks(__u8 kind)
+{
+	return kind == NOISED_KIND_IRQ || kind == NOISED_KIND_VECTOR || kind == NOISED_KIND_SOFTIRQ;
+}
+
+/* The innermost frame that is open is of a callback which nothing but the end of what it is in will close. */
+static __always_inline _Bool ends_with_callback(const struct noised_cpu *cpu, __u8 kind)
+{
+	__u32 depth = cpu->depth;
+
+	return !sees_callback_ends && has_callbacks(kind) && depth != 0 && depth <= NOISED_STACK_DEPTH &&
+	       is_callback(cpu->kinds[(depth - 1) & STACK_MASK]);
+}
+
+static __always_inline void close_callback(struct noised_cpu *cpu, __u64 now)
+{
+	__u32 depth = (cpu->depth - 1) & STACK_MASK;
+	__u8 kind = cpu->kinds[depth];
+	__u64 start_ns = cpu->frames[depth].start_ns;
+	__u64 id = cpu->frames[depth].id;
+
+	compiler_barrier();
+	cpu->depth = depth;
+	emit_interval(cpu, kind, (__u8)depth, 0, id, start_ns, now);
+}
+
 /* Rare: the exit does not fit the top frame. Returns the depth at which the nearest frame of its kind is the top, or 0:
  * then the exit has no entry. */
 static __noinline __u32 find_frame(struct noised_cpu *cpu, __u32 depth, __u8 kind)
@@ -248,6 +284,9 @@ static __always_inline int pop_split(struct noised_cpu *cpu, __u8 kind, __u8 fla
 static __always_inline int pop_call(struct noised_cpu *cpu, __u8 kind, __u8 flags, __u64 split_id, __u16 call)
 {
 	__u64 now = bpf_ktime_get_ns(); /* first: see push() */
+
+	if (ends_with_callback(cpu, kind))
+		close_callback(cpu, now);
 	__u32 depth = cpu->depth;
 
 	if (depth > NOISED_STACK_DEPTH) {
@@ -321,6 +360,8 @@ static __always_inline int note_exit(struct noised_cpu *cpu, __u8 kind)
 {
 	__u32 depth = cpu->depth;
 
+	if (ends_with_callback(cpu, kind))
+		depth--;
 	if (depth != 0 && depth <= NOISED_STACK_DEPTH && cpu->kinds[(depth - 1) & STACK_MASK] != kind)
 		depth = find_frame(cpu, depth, kind);
 	if (depth != 0)
@@ -343,6 +384,45 @@ static __always_inline int enter(__u8 kind, __u64 id)
 		note_awake(cpu);
 	}
 	return push(cpu, kind, id);
+}
+
+/* One follows another: one reading of the clock for the end of the first and the begin of this. */
+static __always_inline int follow_callback(struct noised_cpu *cpu, __u32 top, __u8 kind, __u64 id)
+{
+	struct noised_frame *frame = &cpu->frames[top & STACK_MASK];
+	__u64 last_id = frame->id;
+	__u64 start_ns = frame->start_ns;
+
+	frame->id = id;
+	if (!cpu->watched)
+		return 0;
+	frame->start_ns = bpf_ktime_get_ns();
+	if (records(cpu) || is_waited_for(cpu))
+		emit_interval(cpu, kind, (__u8)top, 0, last_id, start_ns, frame->start_ns);
+	return 0;
+}
+
+/* Of a callback that is in nothing that was seen nobody could tell the end; the loader sees to it that there is none
+ * (features.h), and one is counted as unpaired. */
+static __always_inline int enter_callback(__u8 kind, __u64 id)
+{
+	struct noised_cpu *cpu = this_cpu();
+
+	if (sees_callback_ends || !cpu)
+		return enter(kind, id);
+	__u32 depth = cpu->depth;
+
+	if (depth == 0) {
+		cpu->unpaired += records(cpu);
+		return 0;
+	}
+	if (depth >= NOISED_STACK_DEPTH) {
+		cpu->lost_depth += records(cpu);
+		return 0;
+	}
+	if (cpu->kinds[(depth - 1) & STACK_MASK] == kind)
+		return follow_callback(cpu, depth - 1, kind, id);
+	return enter(kind, id);
 }
 
 static __always_inline int leave_call(__u8 kind, __u8 flags, __u64 id, __u16 call)

@@ -2,6 +2,12 @@
 /* Tasks that take the CPU from the loop or from one another, and the work items that kworkers run in them. */
 #include "arrival.bpf.h"
 
+/* Its end will be seen, in another run of its task. Page faults are not told on: see leave_handle_mm_fault(). */
+static __always_inline _Bool will_end(__u8 kind)
+{
+	return kind != NOISED_KIND_PAGE_FAULT && (sees_callback_ends || !is_callback(kind));
+}
+
 /* A frame open at a switch belongs to a task that sleeps inside it (a work item): this part of it ends here. */
 static __always_inline void split_frames(struct noised_cpu *cpu, __u64 now)
 {
@@ -12,8 +18,8 @@ static __always_inline void split_frames(struct noised_cpu *cpu, __u64 now)
 			return;
 		depth = (depth - 1) & STACK_MASK;
 		cpu->depth = depth;
-		cpu->split++;
 		__u8 kind = cpu->kinds[depth];
+		cpu->split += will_end(kind);
 		__u8 flags = NOISED_FLAG_SPLIT | (kind == NOISED_KIND_PAGE_FAULT ? NOISED_FLAG_HANDLING : 0);
 
 		emit_interval(cpu, kind, depth, flags, cpu->frames[depth].id, cpu->frames[depth].start_ns, now);

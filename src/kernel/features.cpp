@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <tuple>
@@ -136,13 +137,32 @@ bool is_mended(const Version& version) {
   return version >= Version{6, 6, 83} && version < Version{6, 7, 0};
 }
 
+bool is_real_time(std::string_view version) { return version.find("PREEMPT_RT") != std::string_view::npos; }
+
 }  // namespace
 
 Status check_ringbuf(std::string_view release, std::string_view version) {
-  if (version.find("PREEMPT_RT") == std::string_view::npos || is_mended(parse_release(release))) return success();
+  if (!is_real_time(version) || is_mended(parse_release(release))) return success();
   return failure("kernel " + std::string(release) +
                      " is PREEMPT_RT and may sleep in BPF ring buffers where it must not (CVE-2024-50138)",
                  "boot 6.6.83, 6.11.5 or later; if this one has the fix, insist with --force-ringbuf");
+}
+
+// A CPU that is offline has no device.
+std::optional<std::string> why_callback_ends_are_needed(std::string_view version, const std::string& directory) {
+  if (is_real_time(version)) return "on PREEMPT_RT callbacks sleep";
+  bool any = false;
+  std::error_code error;
+  for (const auto& each : std::filesystem::directory_iterator(directory, error)) {
+    if (!each.path().filename().string().starts_with("clockevent")) continue;
+    const auto device = read_file(each.path() / "current_device");
+    if (!device) return device.error().what;
+    if (device.value().empty() || device.value() == "\n") continue;
+    if (!device.value().starts_with("lapic")) return "the clock event device is " + in_quotes(device.value());
+    any = true;
+  }
+  if (!any) return directory + " names no clock event device";
+  return std::nullopt;
 }
 
 }  // namespace noised::kernel

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -63,5 +64,13 @@ void take_out_atomic_claims(bpf_object* object);
 /// (CVE-2024-50138): an error there. `release` and `version` are those of uname(2); distributions that mend an older
 /// kernel cannot be told apart, so there is a way to insist.
 Status check_ringbuf(std::string_view release, std::string_view version);
+
+// Callbacks of timers, whose end can do without a program (bpf/pairing.bpf.h) where what they are in is seen.
+
+inline constexpr const char* kClockEvents = "/sys/devices/system/clockevents";
+/// Why not on this kernel, if so: on PREEMPT_RT (`version` as above) callbacks sleep, and a timer that is not the local
+/// APIC's (`directory`: as kClockEvents) may interrupt by a vector without a tracepoint.
+std::optional<std::string> why_callback_ends_are_needed(std::string_view version,
+                                                        const std::string& directory = kClockEvents);
 
 }  // namespace noised::kernel

@@ -16,7 +16,8 @@
 namespace noised::kernel {
 namespace {
 
-// A preempting task would otherwise look like the hypervisor's work, so without sched_switch there is no start.
+// A preempting task would otherwise look like the hypervisor's work, so without sched_switch there is no start. What
+// callbacks are in stands before them: see choose().
 constexpr std::array kTraced = {
     TracedSource{Kind::irq, "", "irq_handler_entry", "irq_handler_exit"},
     TracedSource{Kind::vector, "local_timer", "local_timer_entry", "local_timer_exit"},
@@ -31,9 +32,9 @@ constexpr std::array kTraced = {
     TracedSource{Kind::vector, "spurious_apic", "spurious_apic_entry", "spurious_apic_exit"},
     TracedSource{Kind::vector, "x86_platform_ipi", "x86_platform_ipi_entry", "x86_platform_ipi_exit"},
     TracedSource{Kind::softirq, "", "softirq_entry", "softirq_exit"},
-    TracedSource{Kind::tasklet, "", "tasklet_entry", "tasklet_exit"},
-    TracedSource{Kind::timer, "", "timer_expire_entry", "timer_expire_exit"},
-    TracedSource{Kind::hrtimer, "", "hrtimer_expire_entry", "hrtimer_expire_exit"},
+    TracedSource{Kind::tasklet, "", "tasklet_entry", "tasklet_exit", false, Role::callback},
+    TracedSource{Kind::timer, "", "timer_expire_entry", "timer_expire_exit", false, Role::callback},
+    TracedSource{Kind::hrtimer, "", "hrtimer_expire_entry", "hrtimer_expire_exit", false, Role::callback},
     TracedSource{Kind::csd, "", "csd_function_entry", "csd_function_exit"},
     TracedSource{Kind::task, "", "sched_switch", "", true},
     TracedSource{Kind::work, "", "workqueue_execute_start", "workqueue_execute_end"},
@@ -65,7 +66,7 @@ bool is_wanted(Role role, const Watching& watching) {
 // are traced with interrupts on, on some kernel, or lead to what an interrupt does as well.
 bool may_recur(std::string_view tracepoint) {
   const auto* const found = std::find_if(kTraced.begin(), kTraced.end(), [&](const TracedSource& each) {
-    return (each.role == Role::interval || each.role == Role::instant) &&
+    return (each.role == Role::interval || each.role == Role::callback || each.role == Role::instant) &&
            (each.entry == tracepoint || each.exit == tracepoint);
   });
   if (found == kTraced.end()) return true;
@@ -93,6 +94,7 @@ std::string describe(const TracedSource& traced) {
 std::string_view consequence(const TracedSource& traced, const Watching& watching) {
   switch (traced.role) {
     case Role::interval:
+    case Role::callback:
       return "its time counts as that of what is around it, or as a gap without kernel activity";
     case Role::instant:
       return "they are not counted";
@@ -105,6 +107,10 @@ std::string_view consequence(const TracedSource& traced, const Watching& watchin
       return "loops step aside only when they have lost their CPU";
   }
   return "";
+}
+
+bool has_callbacks(const TracedSource& traced) {
+  return traced.kind == Kind::irq || traced.kind == Kind::softirq || traced.source == "local_timer";
 }
 
 std::string fault_program(const char* half) { return fmt::format("{}_{}", half, kFaultHandler); }
@@ -121,9 +127,13 @@ bpf_program* Programs::find(std::string_view tracepoint) const {
   return bpf_object__find_program_by_name(object_, fmt::format("raw_{}", tracepoint).c_str());
 }
 
+std::string_view Programs::exit_of(const TracedSource& traced) const {
+  return traced.role == Role::callback && !watching_.callback_ends ? std::string_view() : traced.exit;
+}
+
 const Refusal* Programs::refusal_of(const TracedSource& traced, std::span<const Refusal> refused) const {
   const auto found = std::ranges::find_if(refused, [&](const Refusal& each) {
-    return std::ranges::any_of(std::array{traced.entry, traced.exit}, [&](std::string_view tracepoint) {
+    return std::ranges::any_of(std::array{traced.entry, exit_of(traced)}, [&](std::string_view tracepoint) {
       return !tracepoint.empty() && each.program == bpf_program__name(find(tracepoint));
     });
   });
@@ -136,7 +146,8 @@ Status Programs::choose(const KernelBtf& btf, const Watching& watching, std::spa
   bpf_object__for_each_program(program, object_) bpf_program__set_autoload(program, false);
   for (const TracedSource& traced : traced_sources()) {
     if (!is_wanted(traced.role, watching)) continue;
-    const bool has_exit = traced.exit.empty() || btf.has_tracepoint(traced.exit);
+    const std::string_view exit = exit_of(traced);
+    const bool has_exit = exit.empty() || btf.has_tracepoint(exit);
     const Refusal* const refusal = refusal_of(traced, refused);
     std::string missing;
     if (!btf.has_tracepoint(traced.entry) || !has_exit) {
@@ -147,11 +158,12 @@ Status Programs::choose(const KernelBtf& btf, const Watching& watching, std::spa
     }
     if (!missing.empty()) {
       if (traced.essential) return failure(missing, "without it no attribution would be true");
+      watching_.callback_ends |= has_callbacks(traced);
       left_out_.push_back(missing);
       programs_.push_back({traced.kind, std::string(traced.entry), nullptr, nullptr});
       continue;
     }
-    for (const std::string_view tracepoint : {traced.entry, traced.exit}) {
+    for (const std::string_view tracepoint : {traced.entry, exit}) {
       if (!tracepoint.empty()) bpf_program__set_autoload(find(tracepoint), true);
     }
   }
@@ -195,7 +207,7 @@ void Programs::spoil(std::string_view tracepoint) {
 // Both halves or none: an entry without its exit would only make noise.
 Status Programs::attach(const TracedSource& traced) {
   std::vector<Link> pair;
-  for (const std::string_view tracepoint : {traced.exit, traced.entry}) {
+  for (const std::string_view tracepoint : {exit_of(traced), traced.entry}) {
     if (tracepoint.empty()) continue;
     bpf_program* program = find(tracepoint);
     if (!bpf_program__autoload(program)) return success();

@@ -27,6 +27,7 @@ namespace noised::kernel {
 struct Watching {
   bool loops = true;
   bool tasks = false;
+  bool callback_ends = false;  ///< else a callback lasts until the next, or as long as what it is in
 };
 
 // The tracepoints that noised knows, and what each pair of them tells.
@@ -34,6 +35,7 @@ struct Watching {
 /// What is told of a traced source.
 enum class Role : std::uint8_t {
   interval,  ///< of an interval on a watched CPU
+  callback,  ///< the same; the program on its exit can be done without
   instant,   ///< the same without a duration; only where a loop measures
   origin,    ///< of what another CPU does to a watched one
   task,      ///< of a task; only where tasks are watched
@@ -84,6 +86,8 @@ class Programs {
   void spoil(std::string_view tracepoint);
   /// After it: attaches all that were left on. Fails if one could not be attached without which no attribution is true.
   Status attach();
+  /// After choose(): programs run at the ends of callbacks. They do where what those are in cannot be seen.
+  [[nodiscard]] bool callback_ends() const { return watching_.callback_ends; }
   /// Detaches all, so that attach() may be called again.
   void detach();
 
@@ -112,6 +116,7 @@ class Programs {
   using Link = std::unique_ptr<bpf_link, DestroyLink>;
 
   [[nodiscard]] bpf_program* find(std::string_view tracepoint) const;
+  [[nodiscard]] std::string_view exit_of(const TracedSource& traced) const;
   [[nodiscard]] const Refusal* refusal_of(const TracedSource& traced, std::span<const Refusal> refused) const;
   void choose_fault_handler(const KernelBtf& btf, std::span<const Refusal> refused);
   Status attach(const TracedSource& traced);

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <array>
@@ -123,7 +124,12 @@ struct Tracer::Implementation {
     if (!state->skeleton) return failure(fmt::format("opening the BPF object: {}", libbpf_text(errno)));
     if (Status configured = state->configure(options); !configured) return configured.error();
     state->programs.emplace(state->skeleton->obj, !options.btf);
-    if (Status chosen = state->programs->choose(btf, options.watching, refused); !chosen) return chosen.error();
+    Watching watching = options.watching;
+    utsname system{};
+    uname(&system);
+    if (!watching.callback_ends) watching.callback_ends = why_callback_ends_are_needed(system.version).has_value();
+    if (Status chosen = state->programs->choose(btf, watching, refused); !chosen) return chosen.error();
+    state->skeleton->rodata->sees_callback_ends = state->programs->callback_ends();
     for (const std::string& tracepoint : options.spoil) state->programs->spoil(tracepoint);
     return state;
   }
@@ -224,6 +230,8 @@ Result<std::unique_ptr<Tracer>> Tracer::load(const TracerOptions& options) {
 void Tracer::detach() { implementation_->programs->detach(); }
 
 Status Tracer::attach() { return implementation_->programs->attach(); }
+
+bool Tracer::callback_ends() const { return implementation_->programs->callback_ends(); }
 
 Arrivals& Tracer::arrivals() { return implementation_->arrivals; }
 

@@ -45,6 +45,9 @@ class Tracer final : public system::KernelEvents {
   void detach();
   Status attach();
 
+  /// Whether the ends of callbacks are seen: as was wanted, or because this kernel needs it (features.h).
+  [[nodiscard]] bool callback_ends() const;
+
   [[nodiscard]] noised_cpu& state(unsigned cpu) override;
   [[nodiscard]] std::span<volatile std::uint8_t> groups() override;
   /// Of tasks for which loops are to step aside; open only where both are watched.

@@ -94,6 +94,7 @@ Measurement::Measurement(const std::vector<unsigned>& cpus, const MeasurementOpt
   tracer_options.buffer_bytes = options.buffer_bytes;
   tracer_options.btf = options.btf;
   tracer_options.spoil = options.spoil;
+  tracer_options.watching.callback_ends = options.callback_ends;
   auto tracer = Tracer::load(tracer_options);
   if (!tracer) FAIL(tracer.error().line());
   tracer_ = std::move(tracer).value();

@@ -43,6 +43,7 @@ struct MeasurementOptions {
   std::optional<std::uint64_t> threshold_ns;  ///< 200, or 5000 where the machine is emulated: there the loop itself is
                                               ///< seldom below a microsecond, and every iteration would be a detour
   std::vector<std::string> spoil;             ///< as TracerOptions::spoil
+  bool callback_ends = false;                 ///< as in Watching
   std::uint64_t buffer_bytes = std::uint64_t{2} << 20U;  ///< of the CPU's ring; a power of two
 };
 
