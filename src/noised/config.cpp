@@ -186,6 +186,7 @@ std::string differences(const Config& one, const Config& other) {
       {one.footprint != other.footprint, "probe.footprint"},
       {one.buffer_bytes != other.buffer_bytes, "trace.buffer_size"},
       {one.drain_interval_ns != other.drain_interval_ns, "trace.drain_interval"},
+      {one.detail != other.detail, "trace.detail"},
       {one.socket != other.socket, "service.socket"},
       {one.socket_group != other.socket_group, "service.socket_group"},
       {one.listen != other.listen, "service.listen"},

@@ -28,6 +28,12 @@ enum class Mode : std::uint8_t {
   turns,  ///< "auto": by a loop, and while there are tasks for what those suffer
 };
 
+/// What the programs in the kernel tell of callbacks (timers, tasklets).
+enum class Detail : std::uint8_t {
+  normal,  ///< their begin; one ends with the next, or with what it is in
+  full,    ///< their end as well
+};
+
 struct Config {
   std::string cpus = "isolated";                   ///< [probe] a CPU list, `isolated` or `nohz_full`
   Mode mode = Mode::probe;                         ///< [probe]
@@ -42,6 +48,7 @@ struct Config {
   probe::FootprintChoice footprint;                ///< [probe] what phases touch
   std::uint64_t buffer_bytes = 2 << 20;            ///< [trace] ring buffer of each CPU; a power of two
   std::uint64_t drain_interval_ns = 25'000'000;    ///< [trace]
+  Detail detail = Detail::normal;                  ///< [trace]
   std::string socket = "/run/noised/noised.sock";  ///< [service]
   std::string socket_group;                        ///< [service] who may ask there besides root; empty: root's group
   std::string listen = "127.0.0.1:10077";          ///< [service] of the metrics; empty: nowhere

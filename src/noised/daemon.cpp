@@ -179,7 +179,7 @@ Status Daemon::start_tracer() {
   if (!possible) return possible.error();
   kernel::TracerOptions options;
   options.cpus = cpus_.probe;
-  options.watching = {has_loops(), watches_tasks()};
+  options.watching = {has_loops(), watches_tasks(), options_.config.detail == Detail::full};
   options.possible_cpus = std::size_t{possible.value().back()} + 1;
   options.buffer_bytes = options_.config.buffer_bytes;
   options.btf = options_.btf;
@@ -190,6 +190,10 @@ Status Daemon::start_tracer() {
   auto tracer = kernel::Tracer::load(options);
   if (!tracer) return tracer.error();
   tracer_ = std::move(tracer).value();
+  if (tracer_->callback_ends() && !options.watching.callback_ends) {
+    log_.info("trace.detail is full here: {}", kernel::why_callback_ends_are_needed(system.version)
+                                                   .value_or("what callbacks are in cannot be seen"));
+  }
   if (symbols.empty()) {
     run_.unsupported.emplace_back(
         "function names: /proc/kallsyms shows no addresses (CAP_SYSLOG, sysctl kernel.kptr_restrict)");

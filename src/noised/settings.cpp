@@ -156,6 +156,13 @@ Status set_drain_interval(Config& config, const std::string& value) {
   return success();
 }
 
+Status set_detail(Config& config, const std::string& value) {
+  if (value != "normal" && value != "full")
+    return usage_error("unknown detail " + in_quotes(value), "write normal or full");
+  config.detail = value == "full" ? Detail::full : Detail::normal;
+  return success();
+}
+
 Status set_socket(Config& config, const std::string& value) {
   if (auto good = check_socket_path(value); !good) return good;
   config.socket = value;
@@ -220,6 +227,7 @@ constexpr std::array kSettings = {
     Setting{"probe", "footprint", false, set_footprint},
     Setting{"trace", "buffer_size", false, set_buffer_size},
     Setting{"trace", "drain_interval", false, set_drain_interval},
+    Setting{"trace", "detail", false, set_detail},
     Setting{"service", "socket", false, set_socket},
     Setting{"service", "socket_group", false, set_socket_group},
     Setting{"service", "listen", false, set_listen},

@@ -48,7 +48,7 @@ TEST_CASE("the shipped noised.conf is the built-in defaults, and has every key")
 TEST_CASE("every key is read") {
   const auto read = parse_config(
       "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\nduty_cycle = '25%'\n"
-      "quantum = '1ms'\n[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\n"
+      "quantum = '1ms'\n[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\ndetail = 'full'\n"
       "[service]\nsocket = '/tmp/s'\nsocket_group = 'root'\nlisten = '[::1]:9'\nhousekeeping_cpus = '0,4'\n"
       "series_cap = 64\n[log]\nlevel = 'debug'\n[categories]\n'task:a b' = 'io'\n",
       "f.conf");
@@ -67,6 +67,7 @@ TEST_CASE("every key is read") {
   CHECK(parse_config("[probe]\nfootprint = 'L2'\n", "f.conf").value().footprint == FootprintChoice{2, 0});
   CHECK(config.buffer_bytes == 65536);
   CHECK(config.drain_interval_ns == 1'000'000'000);
+  CHECK(config.detail == Detail::full);
   CHECK(config.socket == "/tmp/s");
   CHECK(config.socket_group == "root");
   CHECK(config.listen == "[::1]:9");
@@ -179,6 +180,7 @@ TEST_CASE("a value out of its range is refused with its line") {
       {"[trace]\nbuffer_size = '2MB'", "f.conf:2: size '2MB' has an unknown unit"},
       {"[trace]\ndrain_interval = '999us'", "f.conf:2: drain_interval '999us' is not between 1ms and 1s"},
       {"[trace]\ndrain_interval = '1001ms'", "f.conf:2: drain_interval '1001ms' is not"},
+      {"[trace]\ndetail = 'most'", "f.conf:2: unknown detail 'most': write normal or full"},
       {"[service]\nsocket = ''", "f.conf:2: the socket path is empty"},
       {"[service]\nlisten = 'localhost:1'", "f.conf:2: 'localhost:1' is not an address to listen on: write such as"},
       {"[service]\nlisten = '127.0.0.1:0'", "f.conf:2: '127.0.0.1:0' is not"},
@@ -218,6 +220,7 @@ TEST_CASE("every key that differs is named") {
                                                     {"probe.footprint", "'7KiB'"},
                                                     {"trace.buffer_size", "'8MiB'"},
                                                     {"trace.drain_interval", "'7ms'"},
+                                                    {"trace.detail", "'full'"},
                                                     {"service.socket", "'/7'"},
                                                     {"service.socket_group", "'root'"},
                                                     {"service.listen", "''"},
