@@ -126,8 +126,9 @@ void check_phases(const Recorded& recorded) {
   // What is observed is in phases but for the first and the last of a series; what phases have beside it is storing.
   const std::uint64_t all_ns = sum(phases.durations_ns);
   const std::uint64_t longest_ns = *std::max_element(phases.durations_ns.begin(), phases.durations_ns.end());
-  INFO(phases.durations_ns.size() << " phases, " << phases.gaps << " gaps, the longest phase " << longest_ns
-                                  << " ns, the longest detour " << cpu.max_detour_ns << " ns");
+  INFO(phases.durations_ns.size() << " phases in " << phases.series << " series, " << phases.gaps
+                                  << " gaps, the longest phase " << longest_ns << " ns, the longest detour "
+                                  << cpu.max_detour_ns << " ns, lost " << recorded.report.lost.detours << " detours");
   CHECK(all_ns + 2 * longest_ns * (phases.gaps + 1) >= cpu.observed_ns);
   CHECK(all_ns <= cpu.observed_ns + cpu.observed_ns / 20);
   // What is no detour is the work, most of it quicker than a phase that something struck.

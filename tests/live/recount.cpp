@@ -44,8 +44,8 @@ std::string between(const std::string& text, std::string_view after, std::string
 
 class Stack {
  public:
-  Stack(int loop, std::uint64_t from_ticks, std::uint64_t settled_ticks)
-      : loop_(loop), from_ticks_(from_ticks), settled_ticks_(settled_ticks) {}
+  Stack(int loop, std::uint64_t from_ticks, std::uint64_t settled_ticks, bool callback_ends)
+      : loop_(loop), from_ticks_(from_ticks), settled_ticks_(settled_ticks), callback_ends_(callback_ends) {}
 
   void take(const TraceEvent& event) {
     if (event.ticks >= from_ticks_ && !begun_) {  // the loop runs; the switch to it may have been from before the trace
@@ -81,7 +81,15 @@ class Stack {
 
   [[nodiscard]] unsigned depth() const { return static_cast<unsigned>(open_.size() + (task_ ? 1 : 0)); }
 
+  static bool is_callback(std::string_view kind) {
+    return kind == "tasklet" || kind == "timer" || kind == "hrtimer";
+  }
+
+  static bool has_callbacks(std::string_view kind) { return kind == "irq" || kind == "vector" || kind == "softirq"; }
+
   void enter(std::string_view kind, std::string name, std::uint64_t ticks) {
+    const bool follows = !open_.empty() && open_.back().kind == kind && is_callback(kind);
+    if (!callback_ends_ && follows) close_top(ticks, "");
     open_.push_back({kind, std::move(name), ticks, 0, 0});
   }
 
@@ -102,6 +110,9 @@ class Stack {
   }
 
   void leave(std::string_view kind, const std::string& name, const TraceEvent& event) {
+    if (!callback_ends_ && is_callback(kind)) return;
+    if (!callback_ends_ && has_callbacks(kind) && !open_.empty() && is_callback(open_.back().kind))
+      close_top(event.ticks, "");
     const bool unhandled = event.name == "irq_handler_exit" && event.text.ends_with("unhandled");
     if (!open_.empty() && open_.back().kind == kind) return close_top(event.ticks, unhandled ? " (not handled)" : "");
     if (open_.empty() && task_ && kind == "work") {
@@ -134,6 +145,7 @@ class Stack {
   int loop_;
   std::uint64_t from_ticks_;
   std::uint64_t settled_ticks_;
+  bool callback_ends_;
   bool begun_ = false;
   std::vector<Open> open_;
   std::optional<Open> task_;  // name: its pid
@@ -163,8 +175,8 @@ std::vector<std::string> recounted_events() {
 }
 
 Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks,
-                std::uint64_t settled_ticks) {
-  Stack stack(loop, from_ticks, settled_ticks);
+                std::uint64_t settled_ticks, bool callback_ends) {
+  Stack stack(loop, from_ticks, settled_ticks, callback_ends);
   for (const TraceEvent& event : events) stack.take(event);
   return stack.take_result();
 }

@@ -30,8 +30,9 @@ struct Recount {
 };
 
 /// `loop`: the thread that measures; its own time is no interval. It had the CPU at `from_ticks`; what came before is
-/// not understood; what was open then has ended by `settled_ticks`.
-Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks, std::uint64_t settled_ticks);
+/// not understood; what was open then has ended by `settled_ticks`. `callback_ends`: as in Watching.
+Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks, std::uint64_t settled_ticks,
+                bool callback_ends);
 
 /// What both tracers cost at one end of an interval, from `from_ticks` on, of events of one CPU: no more than what
 /// passes between the end of one and the begin of the next where the kernel itself has little to do, and runs both

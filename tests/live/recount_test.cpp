@@ -2,6 +2,7 @@
 // The same kernel activity recorded by ftrace and counted again: every source as often, and as long.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -31,6 +32,7 @@ struct Both {
   std::uint64_t orphans = 0;
   std::vector<TraceEvent> events;
   int loop = 0;
+  bool callback_ends = false;
   Moment begun, ending;
 
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const {
@@ -45,10 +47,13 @@ struct Both {
 };
 
 // ftrace is switched on first: at a tracepoint it then comes before noised's programs.
-Both measure_twice(unsigned cpu, const std::function<void()>& load) {
+Both measure_twice(unsigned cpu, bool callback_ends, const std::function<void()>& load) {
   Both both;
   Ftrace ftrace(cpu, recounted_events());
-  Measurement measurement(cpu);
+  MeasurementOptions options;
+  options.callback_ends = callback_ends;
+  Measurement measurement(cpu, options);
+  both.callback_ends = measurement.tracer().callback_ends();
   measurement.begin();
   both.begun = read_moment();
   both.loop = measurement.probe_tid();
@@ -234,16 +239,18 @@ void check_durations(const Both& both, const std::vector<Recounted>& intervals, 
   if (has_tick(probed_cpu()) && !is_emulated()) CHECK(ticks_compared);
 }
 
-void check_all(const std::function<void()>& load) {
-  Both both = measure_twice(probed_cpu(), load);
+void check_all(bool callback_ends, const std::function<void()>& load) {
+  INFO("callbacks " << (callback_ends ? "tell their ends" : "end with what they are in"));
+  Both both = measure_twice(probed_cpu(), callback_ends, load);
   // A run of a program that the kernel refused is a loss, which noised counts: then there is less to compare.
-  for (int again = 0; again < 2 && both.report.lost.missed_runs != 0; ++again) both = measure_twice(probed_cpu(), load);
+  for (int again = 0; again < 2 && both.report.lost.missed_runs != 0; ++again)
+    both = measure_twice(probed_cpu(), callback_ends, load);
   CHECK(both.report.lost.missed_runs == 0);
   CHECK(both.report.lost.events == 0);
   CHECK(both.report.lost.unpaired == 0);
   CHECK(both.orphans == 0);
   REQUIRE(both.feed_lost == 0);  // or not every detour could be compared
-  const Recount recounted = recount(both.events, both.loop, both.begun.ticks, both.settled_ticks());
+  const Recount recounted = recount(both.events, both.loop, both.begun.ticks, both.settled_ticks(), both.callback_ends);
   for (const std::string& line : recounted.contradictions) FAIL_CHECK("ftrace contradicts itself: " << line);
   const Window window = compared(both, recounted.intervals);
   CHECK(std::count_if(both.detours.begin(), both.detours.end(), is_vague) <= 5);
@@ -255,19 +262,25 @@ void check_all(const std::function<void()>& load) {
 
 }  // namespace
 
-TEST_CASE("recount: idle", "[core]") { check_all({}); }
+TEST_CASE("recount: idle", "[core]") {
+  const bool callback_ends = GENERATE(false, true);
+  check_all(callback_ends, {});
+}
 
 TEST_CASE("recount: timers on the probed CPU") {
   const unsigned cpu = probed_cpu();
-  check_all([cpu] { sleep_on(cpu, kMilliseconds - 200); });
+  const bool callback_ends = GENERATE(false, true);
+  check_all(callback_ends, [cpu] { sleep_on(cpu, kMilliseconds - 200); });
 }
 
 TEST_CASE("recount: wakeups from another CPU") {
   const unsigned cpu = probed_cpu();
-  check_all([cpu] { wake_on(cpu, kMilliseconds - 200); });
+  const bool callback_ends = GENERATE(false, true);
+  check_all(callback_ends, [cpu] { wake_on(cpu, kMilliseconds - 200); });
 }
 
 TEST_CASE("recount: loopback traffic on the probed CPU") {
   const unsigned cpu = probed_cpu();
-  check_all([cpu] { talk_over_loopback(cpu, kMilliseconds - 200); });
+  const bool callback_ends = GENERATE(false, true);
+  check_all(callback_ends, [cpu] { talk_over_loopback(cpu, kMilliseconds - 200); });
 }

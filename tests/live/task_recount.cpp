@@ -2,9 +2,13 @@
 // One pass over the events of all CPUs, in order of time; and for interruptions, the stack of each CPU (recount.h).
 #include "task_recount.h"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
+
+#include "kernel/features.h"
 
 namespace noised::live {
 namespace {
@@ -240,7 +244,11 @@ void add_interruptions(const std::vector<TraceEvent>& events, unsigned cpu, std:
   for (const TraceEvent& event : events) {
     if (event.cpu == cpu) own.push_back(event);
   }
-  Recount recounted = recount(own, 0, 0, from_ticks);  // the idle task's own time is no interval either
+  utsname system{};
+  uname(&system);
+  const bool callback_ends = kernel::why_callback_ends_are_needed(system.version).has_value();
+  // The idle task's own time is no interval either.
+  Recount recounted = recount(own, 0, 0, from_ticks, callback_ends);
   for (std::string& line : recounted.contradictions) {
     // Switches between others may be untraced (quiet_cpu.h); those of the tasks were looked at above.
     if (!line.starts_with("sched_switch:")) result.contradictions.push_back(std::move(line));
