@@ -155,10 +155,11 @@ std::optional<std::string> why_callback_ends_are_needed(std::string_view version
   std::error_code error;
   for (const auto& each : std::filesystem::directory_iterator(directory, error)) {
     if (!each.path().filename().string().starts_with("clockevent")) continue;
-    const auto device = read_file(each.path() / "current_device");
-    if (!device) return device.error().what;
-    if (device.value().empty() || device.value() == "\n") continue;
-    if (!device.value().starts_with("lapic")) return "the clock event device is " + in_quotes(device.value());
+    const auto text = read_file(each.path() / "current_device");
+    if (!text) return text.error().what;
+    const std::string device = text.value().substr(0, text.value().find('\n'));
+    if (device.empty()) continue;
+    if (!device.starts_with("lapic")) return "the clock event device is " + in_quotes(device);
     any = true;
   }
   if (!any) return directory + " names no clock event device";

@@ -3,6 +3,7 @@
 #include "model/json_fields.h"
 
 #include <limits>
+#include <utility>
 
 #include "base/text.h"
 
@@ -63,6 +64,13 @@ void Fields::read(const std::string& key, const Json& found, unsigned& out) cons
   read(key, found, wide);
   if (wide > std::numeric_limits<unsigned>::max()) return fail(key, "out of range");
   out = static_cast<unsigned>(wide);
+}
+
+void Fields::read(const std::string& key, const Json& found, std::int64_t& out) const {
+  if (!found.is_number_integer()) return fail(key, "not an integer");
+  if (found.is_number_unsigned() && !std::in_range<std::int64_t>(found.get<std::uint64_t>()))
+    return fail(key, "out of range");
+  out = found.get<std::int64_t>();
 }
 
 void Fields::read(const std::string& key, const Json& found, double& out) const {

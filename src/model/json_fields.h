@@ -168,6 +168,7 @@ class Fields {
  private:
   void read(const std::string& key, const Json& found, std::uint64_t& out) const;
   void read(const std::string& key, const Json& found, unsigned& out) const;
+  void read(const std::string& key, const Json& found, std::int64_t& out) const;
   void read(const std::string& key, const Json& found, double& out) const;
   void read(const std::string& key, const Json& found, bool& out) const;
   void read(const std::string& key, const Json& found, std::string& out) const;

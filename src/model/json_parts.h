@@ -216,6 +216,8 @@ inline constexpr auto kStatusFields = [](auto& status, const auto& field) {
   field("orphan_intervals", status.orphan_intervals);
   field("programs", status.programs, kProgramFields);
   field("unsupported", status.unsupported);
+  if (field.has("nice", status.nice)) field("nice", *status.nice);
+  if (field.has("detail", status.detail)) field("detail", *status.detail);
   if (field.has("aside", status.aside)) field("aside", *status.aside, kAsideFields);
   if (field.has("overhead_bounds", status.overhead_bounds))
     field("overhead_bounds", status.overhead_bounds, kOverheadBoundFields);

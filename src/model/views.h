@@ -103,6 +103,8 @@ struct StatusView {
   std::uint64_t threshold_ns = 0;
   std::uint64_t buffer_bytes = 0;  ///< of one CPU's ring buffer
   std::uint64_t drain_interval_ns = 0;
+  std::optional<std::int64_t> nice;   ///< of the thread that drains
+  std::optional<std::string> detail;  ///< "normal", or "full": callbacks tell their ends
   ReportClock clock;
   ReportLost lost;
   std::uint64_t orphan_intervals = 0;  ///< intervals outside every detour

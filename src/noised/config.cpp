@@ -191,6 +191,7 @@ std::string differences(const Config& one, const Config& other) {
       {one.socket_group != other.socket_group, "service.socket_group"},
       {one.listen != other.listen, "service.listen"},
       {one.housekeeping_cpus != other.housekeeping_cpus, "service.housekeeping_cpus"},
+      {one.nice != other.nice, "service.nice"},
       {one.series_cap != other.series_cap, "service.series_cap"},
       {one.log_level != other.log_level, "log.level"},
       {one.categories != other.categories, "categories"},

@@ -3,6 +3,7 @@
 #include "noised/daemon.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -273,6 +274,8 @@ Status Daemon::drop_privileges() {
   const Status unlimited = unlimit_locked_memory();
   if (!unlimited) log_.warning("{}; later pages of the daemon's own are not locked", unlimited.error().line());
   if (Status locked = lock_memory(bool(unlimited)); !locked) log_.warning("{}", locked.error().line());
+  if (Status set = set_nice(config.nice); !set) log_.warning("{}", set.error().line());
+  settings_.nice = ::getpriority(PRIO_PROCESS, 0);
   // The probe threads inherit it: by then, no right to choose it is left.
   if (config.policy == Policy::fifo) {
     if (Status set = set_priority(config.priority); !set) return set;
@@ -452,6 +455,7 @@ void Daemon::describe() {
   settings_.duty_percent = options_.config.duty_percent;
   settings_.threshold_ns = options_.config.threshold_ns;
   settings_.buffer_bytes = options_.config.buffer_bytes;
+  settings_.detail = tracer_->callback_ends() ? "full" : "normal";
 }
 
 }  // namespace noised::daemon

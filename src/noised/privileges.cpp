@@ -112,9 +112,16 @@ Status unlimit_locked_memory() {
 
 Status set_priority(int priority) {
   const sched_param parameter{priority};
-  if (::sched_setscheduler(0, priority == 0 ? SCHED_OTHER : SCHED_FIFO, &parameter) == 0) return success();
+  const int policy = priority == 0 ? SCHED_OTHER | SCHED_RESET_ON_FORK : SCHED_FIFO;
+  if (::sched_setscheduler(0, policy, &parameter) == 0) return success();
   return failure("sched_setscheduler: " + errno_text(errno),
                  "policy fifo needs CAP_SYS_NICE, or a limit of real-time priority (LimitRTPRIO=99, ulimit -r)");
+}
+
+Status set_nice(int nice) {
+  if (::setpriority(PRIO_PROCESS, 0, nice) == 0) return success();
+  return failure(fmt::format("setpriority({}): {}", nice, errno_text(errno)),
+                 fmt::format("set the limit of nice (LimitNICE={}, ulimit -e {}), or service.nice to 0", nice, 20 - nice));
 }
 
 Status drop_privileges() {

@@ -9,8 +9,10 @@ namespace noised::daemon {
 /// Lets this process lock as much memory as it likes without a capability.
 Status unlimit_locked_memory();
 /// Makes this thread, and those that it creates, real-time ones of this priority (SCHED_FIFO); 0: ordinary ones again,
-/// which always succeeds.
+/// which always succeeds, and from then on threads that it creates are ordinary ones with nice 0.
 Status set_priority(int priority);
+/// This thread's share of a CPU that others want, too: -20 (most) to 19 (see setpriority(2)).
+Status set_nice(int nice);
 
 /// Gives up every capability, for good, and every system call that a measuring daemon has no use for (seccomp: refused
 /// with EPERM; among them execve, ptrace, mount, and bpf(2) but for reading statistics). For this thread and those that

@@ -206,6 +206,16 @@ Status set_housekeeping_cpus(Config& config, const std::string& value) {
   return success();
 }
 
+Status set_nice_value(Config& config, const std::string& value) {
+  int nice = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, nice);
+  if (error != std::errc{} || stop != end || nice < -20 || nice > 19)
+    return usage_error("nice " + in_quotes(value) + " is not between -20 and 19", "write a whole number such as -10");
+  config.nice = nice;
+  return success();
+}
+
 Status set_log_level(Config& config, const std::string& value) {
   const auto level = parse_log_level(value);
   if (!level) return usage_error("unknown log level " + in_quotes(value), "write debug, info, warning or error");
@@ -232,6 +242,7 @@ constexpr std::array kSettings = {
     Setting{"service", "socket_group", false, set_socket_group},
     Setting{"service", "listen", false, set_listen},
     Setting{"service", "housekeeping_cpus", false, set_housekeeping_cpus},
+    Setting{"service", "nice", true, set_nice_value},
     Setting{"service", "series_cap", true, set_series_cap},
     Setting{"log", "level", false, set_log_level},
 };

@@ -108,7 +108,9 @@ Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised
 
 Probe::~Probe() { end(); }
 
+// The nice value of who made it is for draining (noised.conf: nice).
 void* Probe::thread_main(void* self) {
+  (void)setpriority(PRIO_PROCESS, 0, 0);
   static_cast<Probe*>(self)->measure();
   return nullptr;
 }

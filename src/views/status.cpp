@@ -73,10 +73,12 @@ std::string to_text(const StatusView& status) {
       "noised {}, process {}, up {}\n"
       "host          {}, kernel {}\n"
       "{}{}"
-      "housekeeping  cpus {}, drained every {}, {} KiB a CPU\n",
+      "housekeeping  cpus {}, drained every {}{}, {} KiB a CPU{}\n",
       printable(status.version), status.pid, format_duration(status.uptime_ns), printable(status.host),
       printable(status.kernel), measured_text(status), status.aside ? aside_text(*status.aside) : "",
-      printable(status.housekeeping_cpus), format_duration(status.drain_interval_ns), status.buffer_bytes / 1024);
+      printable(status.housekeeping_cpus), format_duration(status.drain_interval_ns),
+      status.nice ? fmt::format(" at nice {}", *status.nice) : "", status.buffer_bytes / 1024,
+      status.detail ? ", detail " + printable(*status.detail) : "");
   if (has_loop(status)) text += "time          " + clock_text(status.clock) + "\n";
   if (const std::string blind = blind_text(status.lost); !blind.empty()) text += "blind         " + blind + "\n";
   text += "lost          " + lost_text(status.lost) + "\n";

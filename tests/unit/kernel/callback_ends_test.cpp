@@ -10,6 +10,7 @@
 
 using namespace noised;
 using namespace noised::kernel;
+using noised::test::TemporaryDirectory;
 
 namespace {
 

@@ -72,6 +72,8 @@ inline StatusView status() {
   status.uptime_ns = 90'000'000'000;
   status.probe_cpus = "1";
   status.housekeeping_cpus = "0";
+  status.nice = -10;
+  status.detail = "normal";
   status.policy = "other";
   status.threshold_ns = 200;
   status.buffer_bytes = 1048576;

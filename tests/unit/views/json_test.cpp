@@ -78,7 +78,21 @@ TEST_CASE("the status says null for a program that is not attached", "[views]") 
       R"("orphan_intervals":6,"programs":[)"
       R"({"name":"local_timer_entry","kind":"vector","attached":"tp_btf","missed":0,"runs":100,"run_ns":8000},)"
       R"({"name":"csd_entry","kind":"csd","attached":null,"missed":0,"runs":0,"run_ns":0}],)"
-      R"("unsupported":["csd: no such tracepoint"]})");
+      R"("unsupported":["csd: no such tracepoint"],"nice":-10,"detail":"normal"})");
+}
+
+TEST_CASE("the nice value of a status is any whole number of 64 bits, or none", "[views]") {
+  const std::string json = views::to_json(examples::status());
+  const auto with = [&](const std::string& value) {
+    std::string changed = json;
+    const std::string kept = R"("nice":-10)";
+    changed.replace(changed.find(kept), kept.size(), R"("nice":)" + value);
+    return views::parse_status(changed);
+  };
+  CHECK(views::parse_status(json).value().nice == -10);
+  CHECK(with("9223372036854775807").value().nice == INT64_MAX);
+  CHECK(with("9223372036854775808").error().what == "status.nice: out of range");
+  CHECK(with("1.5").error().what == "status.nice: not an integer");
 }
 
 TEST_CASE("a status tells of loops that step aside, and only where they do", "[views]") {
