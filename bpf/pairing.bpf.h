@@ -221,6 +221,16 @@ static __always_inline int push(struct noised_cpu *cpu, __u8 kind, __u64 id)
 	return 0;
 }
 
+/* The innermost of so many open frames. The compiler is not to know that it is in range and leave the mask away: Linux
+ * 5.10 forgets the comparison. */
+static __always_inline __u32 top_of(__u32 depth)
+{
+	__u32 top = depth - 1;
+
+	asm volatile("" : "+r"(top));
+	return top & STACK_MASK;
+}
+
 /* A tasklet, a timer or a high-resolution timer: something that runs in a softirq or in an interrupt. */
 static __always_inline _Bool is_callback(__u8 kind)
 {
@@ -238,12 +248,12 @@ static __always_inline _Bool ends_with_callback(const struct noised_cpu *cpu, __
 	__u32 depth = cpu->depth;
 
 	return !sees_callback_ends && has_callbacks(kind) && depth != 0 && depth <= NOISED_STACK_DEPTH &&
-	       is_callback(cpu->kinds[(depth - 1) & STACK_MASK]);
+	       is_callback(cpu->kinds[top_of(depth)]);
 }
 
 static __always_inline void close_callback(struct noised_cpu *cpu, __u64 now)
 {
-	__u32 depth = (cpu->depth - 1) & STACK_MASK;
+	__u32 depth = top_of(cpu->depth);
 	__u8 kind = cpu->kinds[depth];
 	__u64 start_ns = cpu->frames[depth].start_ns;
 	__u64 id = cpu->frames[depth].id;
@@ -389,7 +399,7 @@ static __always_inline int enter(__u8 kind, __u64 id)
 /* One follows another: one reading of the clock for the end of the first and the begin of this. */
 static __always_inline int follow_callback(struct noised_cpu *cpu, __u32 top, __u8 kind, __u64 id)
 {
-	struct noised_frame *frame = &cpu->frames[top & STACK_MASK];
+	struct noised_frame *frame = &cpu->frames[top];
 	__u64 last_id = frame->id;
 	__u64 start_ns = frame->start_ns;
 
@@ -420,8 +430,10 @@ static __always_inline int enter_callback(__u8 kind, __u64 id)
 		cpu->lost_depth += records(cpu);
 		return 0;
 	}
-	if (cpu->kinds[(depth - 1) & STACK_MASK] == kind)
-		return follow_callback(cpu, depth - 1, kind, id);
+	__u32 top = top_of(depth);
+
+	if (cpu->kinds[top] == kind)
+		return follow_callback(cpu, top, kind, id);
 	return enter(kind, id);
 }
 
