@@ -71,7 +71,8 @@ class WatchSink {
   WatchSink& operator=(const WatchSink&) = delete;
   virtual ~WatchSink() = default;
 
-  /// A task lost time on this CPU; these intervals had it. They are valid during the call.
+  /// A task lost time on this CPU; these intervals had it. They are valid during the call. What it lost before a run is
+  /// told before that run is.
   virtual void lost(std::size_t cpu, const Loss& loss, std::span<const Interval> intervals) = 0;
   /// A run has ended; those of a task come in order.
   virtual void ran(std::size_t cpu, const TaskRun& run, const RunFacts& facts) = 0;
@@ -99,6 +100,9 @@ class TaskWatch {
   void add(std::size_t cpu, const TaskRun& run, const Interval& as_interval);
   /// This task has the CPU since its start; nothing of its time that ended by `settled_ns` is still to come.
   void add(std::size_t cpu, const CurrentTask& current, std::uint64_t settled_ns);
+  /// From now on, waits of all CPUs are told in order of time, each before its run, as they are at first; else those of a
+  /// settle() CPU by CPU, and then its runs.
+  void tell_in_order(bool in_order) { in_order_ = in_order; }
   /// Everything that ended by `ns`, on all CPUs, was added.
   void settle(std::uint64_t ns);
 
@@ -122,10 +126,16 @@ class TaskWatch {
   };
   void close_open(std::size_t cpu, const TaskRun& run, std::uint64_t life);
   std::size_t tell_interruptions(std::size_t cpu, const RunPart& part, const Loss& of);
-  void settle(const Ended& ended);
+  struct Wait {
+    std::size_t run;  // that it ended with, by its place in ended_
+    Loss loss;
+  };
+  RunFacts settle(const Ended& ended, std::size_t at);
   RunFacts facts_of(const Ended& ended, const LastRun* before);
   static void extend_wait(const Ended& ended, const LastRun* before, RunFacts& facts);
-  void tell_wait(const Ended& ended, const RunFacts& facts, const LastRun* before);
+  [[nodiscard]] Loss wait_of(const Ended& ended, const RunFacts& facts, const LastRun* before) const;
+  void tell_waits_by_cpu();
+  void tell(Wait& wait);
 
   std::vector<Timeline> timelines_;
   std::vector<std::uint64_t> told_ns_;  // by CPU: interruptions are told until then
@@ -134,6 +144,13 @@ class TaskWatch {
   WatchSink& sink_;
   TaskLives lives_;
   std::vector<Ended> ended_;  // since the last settle()
+  bool in_order_ = true;
+  // Of one settle(): the places of ended runs in order of their ends; what is known of the run at each place; waits in
+  // order of their runs' ends; and the places of those by CPU.
+  std::vector<std::pair<std::uint64_t, std::size_t>> order_;
+  std::vector<RunFacts> facts_;
+  std::vector<Wait> waits_;
+  std::vector<std::pair<std::size_t, std::size_t>> by_cpu_;
   std::vector<Interval> scratch_;
   std::uint64_t not_followed_ = 0;
 };

@@ -71,7 +71,10 @@ class TaskPipeline : private account::WatchSink {
   /// On all of its CPUs.
   [[nodiscard]] account::DroppedOrigins dropped_origins() const;
   /// From the next drain on, intervals, losses and runs are told to this sink too (nullptr: to none).
-  void record_to(account::PipelineSink* sink) { sink_ = sink; }
+  void record_to(account::PipelineSink* sink) {
+    sink_ = sink;
+    watch_.tell_in_order(sink != nullptr || has_few_cpus());
+  }
 
   /// From now on, what tasks of this group lose is counted, or what `any` does.
   /// `each_loss`: they are also kept one by one, for take_losses().
@@ -111,6 +114,7 @@ class TaskPipeline : private account::WatchSink {
   bool follow_current(std::size_t place, std::uint64_t drained_ns);
   void note_told(std::size_t place, std::uint64_t drained_ns, bool followed);
   void share_out(Stream& stream);
+  [[nodiscard]] bool has_few_cpus() const;
   [[nodiscard]] bool may_be_unnoted(const account::Loss& loss) const;
   void lost(std::size_t cpu, const account::Loss& loss, std::span<const Interval> intervals) override;
   void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) override;

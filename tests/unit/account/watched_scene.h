@@ -36,7 +36,9 @@ class WatchedRun : public Recordable, private WatchSink {
   /// Two processes of six threads each.
   static std::uint32_t process_of(std::uint32_t pid) { return pid < kFirstPid + kPids / 2 ? kFirstPid : kFirstPid + 6; }
 
-  WatchedRun() {
+  /// Begins after any recording of it did.
+  explicit WatchedRun(std::uint64_t begin_ns = monotonic_ns() + 60'000'000'000)
+      : cpus_{Cpu(sources, begin_ns), Cpu(sources, begin_ns)} {
     description.start = "2026-01-01T00:00:00Z";
     status.host = "node";
     status.kernel = "6.1";
@@ -61,7 +63,12 @@ class WatchedRun : public Recordable, private WatchSink {
       if (snapshot.detail == SnapshotDetail::all) cpus_[i].counter.statistics().copy_to(cpu.statistics);
     }
   }
-  void record_to(PipelineSink* sink) override { sink_ = sink; }
+  void record_to(PipelineSink* sink) override {
+    sink_ = sink;
+    watch_.tell_in_order(sink != nullptr);
+  }
+  /// Until it is recorded.
+  void tell_by_cpu() { watch_.tell_in_order(false); }
 
   /// From now on, what tasks lose of which this says so is counted.
   template <typename Chosen>
@@ -110,8 +117,8 @@ class WatchedRun : public Recordable, private WatchSink {
 
  private:
   struct Cpu {
-    explicit Cpu(const SourceTable& of) : counter(of) {}
-    std::uint64_t now_ns = monotonic_ns() + 60'000'000'000;  // after any recording of it began
+    Cpu(const SourceTable& of, std::uint64_t begin_ns) : now_ns(begin_ns), counter(of) {}
+    std::uint64_t now_ns;
     LossLedger ledger;
     LedgerCounter counter;
     std::optional<CurrentTask> current;
@@ -183,7 +190,7 @@ class WatchedRun : public Recordable, private WatchSink {
 
   void lost(std::size_t cpu, const Loss& loss, std::span<const Interval> of) override {
     Loss judged = loss;
-    judged.detour.in_doubt |= one_in(30);
+    judged.detour.in_doubt |= (loss.detour.end_ns - loss.detour.start_ns) % 30 == 0;
     DetourLedger& ledger = cpus_[cpu].ledger.divide(judged, of);
     ledger.hardware_ns = ledger.hypervisor_ns / 2;  // of both kinds, as recordings may be
     ledger.hypervisor_ns -= ledger.hardware_ns;
@@ -208,7 +215,7 @@ class WatchedRun : public Recordable, private WatchSink {
   }
 
   std::mt19937_64 random_;  // NOLINT(cert-msc51-cpp): the same every time
-  std::array<Cpu, 2> cpus_{Cpu(sources), Cpu(sources)};
+  std::array<Cpu, 2> cpus_;
   TaskWatch watch_{2, *this};
   std::map<std::uint32_t, Task> tasks_;
   std::optional<WatchAccount> account_;
