@@ -277,6 +277,25 @@ class Bench:
         return {"record": {"cost_ns": round(cost_ns, 1), "scenes": list(scenes.values())}}
 
 
+    # -- wide
+
+    def wide(self):
+        rows = [json.loads(output_of(self.program("bench_wide"), str(cpus), what, scene))
+                for what in ("loops", "tasks") for cpus in (16, 64, 256, 512) for scene in ("idle", "quiet", "busy")]
+        print("wide: a drain of the daemon's pipeline, from rings of 2 MiB that hold what nobody had to measure\n"
+              f"  {'CPUs':>6} {'watched by':12}{'a drain brings':>16}{'ms a drain':>12}{'longest':>10}{'ns an event':>13}"
+              f"{'events/s':>12}{'lost':>6}{'MiB a CPU':>11}")
+        for row in rows:
+            events, ms = row["events_a_drain"], row["median_ns"] / 1e6
+            row["bytes_per_cpu"] = row["bytes"] // row["cpus"]
+            rate = f"{row['median_ns'] / events:13.0f}{events / row['median_ns'] * 1e9:12.0f}" if events else f"{'':25}"
+            print(f"  {row['cpus']:6} {row['what']:12}{events:16}{ms:12.3f}{row['longest_ns'] / 1e6:10.3f}{rate}"
+                  f"{row['lost']:6}{row['bytes_per_cpu'] / 2**20:11.2f}")
+        print("  Programs, loops and system calls (one for each program that may miss runs) are not in it. Quiet: 720 events\n"
+              "  a second on each CPU; busy: as many as fit between 20 us of rest, or a switch of tasks each 4 us, and a wait.\n")
+        return {"wide": rows}
+
+
 def watched_key(program, kind):
     """The report's count of intervals that tells how often a program ran on the watched CPU."""
     if kind == "vector":
@@ -301,7 +320,7 @@ def cpu_time_ns(pid):
 def main():
     build, *arguments = sys.argv[1:]
     as_json = "--json" in arguments
-    every = ["loop", "marks", "bpf", "pipeline", "daemon", "scrape", "replay", "record", "observer", "park", "watch", "bulk"]
+    every = ["loop", "marks", "bpf", "pipeline", "daemon", "scrape", "replay", "record", "wide", "observer", "park", "watch", "bulk"]
     names = [name for name in arguments if name != "--json"] or every
     exit_on_signals()
     result = {}
@@ -309,6 +328,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="noised-bench-") as directory:
         bench = Bench(build, directory)
         run = {"loop": bench.loop, "marks": bench.marks, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone, "scrape": bench.scrape, "replay": bench.replay, "record": bench.record,
+               "wide": bench.wide,
                "observer": lambda: observer(build, bench.cpus, directory),
                "park": lambda: park(build, bench.cpu, directory),
                "watch": lambda: watch(build, bench.cpus, directory),

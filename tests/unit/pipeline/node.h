@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "account/report_builder.h"
-#include "kernel/mapped_ring.h"
 #include "pipeline/pipeline.h"
 #include "unit/base/temporary_directory.h"
+#include "unit/pipeline/node_cpu.h"
 #include "views/views.h"
 
 namespace noised::test {
@@ -30,9 +30,6 @@ using namespace noised::kernel;
 using namespace noised::pipeline;
 using namespace noised::probe;
 using namespace noised::system;
-
-/// The time stamp counter runs at 2.5 GHz, from the same zero as the clock: every even number of ns is exact.
-inline std::uint64_t ticks_of(std::uint64_t ns) { return ns / 2 * 5; }
 
 /// What one CPU went through in one drain.
 struct CpuRound {
@@ -57,57 +54,6 @@ struct Faults {
   /// Added to the time of what the loop says, in ns, and to that of records.
   std::function<std::int64_t(std::size_t place)> loop_shift;
   std::function<std::int64_t(std::size_t place)> kernel_shift;
-};
-
-/// One CPU: the rings that BPF programs and loop write to.
-class NodeCpu : public MeasuringLoop {
- public:
-  static constexpr std::uint32_t kSegments = 2;
-
-  explicit NodeCpu(unsigned cpu) : cpu_(cpu), memory_(kSegments * MappedRing::kStride / sizeof(noised_record)) {
-    state.watched = NOISED_WATCH_LOOP;
-    state.probe_pid = state.current_pid = 100'000 + cpu;
-  }
-
-  [[nodiscard]] unsigned cpu() const override { return cpu_; }
-  [[nodiscard]] DetourRing& ring() override { return *read_; }
-  [[nodiscard]] const LoopProgress& progress() const override { return progress_; }
-  [[nodiscard]] bool is_away() const override { return false; }
-  [[nodiscard]] bool is_aside() const override { return false; }
-  [[nodiscard]] bool is_running() const override { return running; }
-  [[nodiscard]] std::optional<std::uint64_t> switches() const override { return std::nullopt; }
-  [[nodiscard]] std::optional<std::uint64_t> smi_count() const override { return std::nullopt; }
-
-  // As claim() of bpf/pairing.bpf.h.
-  void put(const noised_task_record& record, bool finish) {
-    const auto size = static_cast<std::uint32_t>(record.record.kind == NOISED_KIND_TASK ? sizeof(noised_task_record)
-                                                                                        : sizeof(noised_record));
-    const auto left = [&] { return static_cast<std::int32_t>(state.ring_limit - state.ring_head); };
-    if (left() < 0) state.ring_limit = state.ring_tail + kSegments * NOISED_SEGMENT_BYTES - NOISED_RING_MARGIN;
-    if (left() < 0) {
-      ++state.lost_full;
-      return;
-    }
-    const std::uint32_t at = std::exchange(state.ring_head, state.ring_head + size);
-    std::byte* const room = reinterpret_cast<std::byte*>(memory_.data()) +
-                            (at / NOISED_SEGMENT_BYTES & (kSegments - 1)) * MappedRing::kStride +
-                            at % NOISED_SEGMENT_BYTES;
-    noised_task_record sized = record;
-    sized.record.size = static_cast<noised_u16>(size);
-    if (finish) std::memcpy(room, &sized, size);
-  }
-
-  noised_cpu state{};
-  bool running = true;
-  DetourRing own_ring{1U << 12U};
-
- private:
-  friend class Node;
-  unsigned cpu_;
-  std::vector<noised_record> memory_;
-  MappedRing reader_{state, reinterpret_cast<std::byte*>(memory_.data()), kSegments};
-  DetourRing* read_ = &own_ring;
-  LoopProgress progress_;
 };
 
 /// What happens on each CPU; the same for the same number, whatever other CPUs there are.
@@ -275,7 +221,7 @@ class Node : public KernelEvents {
   std::size_t drain(std::size_t index, std::size_t limit, const RecordSink& sink) override {
     const auto from = faults_.kernel_ring ? faults_.kernel_ring(index, round_) : std::optional(index);
     if (!from) return 0;
-    MappedRing& ring = cpus_[*from].reader_;
+    MappedRing& ring = cpus_[*from].reader;
     const std::size_t drained = ring.drain(limit, sink);
     if (ring.waits()) ring.give_up_late(now_ns_, sink);
     return drained;
@@ -287,7 +233,7 @@ class Node : public KernelEvents {
   [[nodiscard]] double take_fullness() override { return 0; }
   [[nodiscard]] LostCounters lost(unsigned cpu) const override {
     const auto found = std::ranges::find_if(cpus_, [&](const NodeCpu& each) { return each.cpu() == cpu; });
-    return {found->state.lost_full, 0, 0, 0, 0, found->reader_.unfinished()};
+    return {found->state.lost_full, 0, 0, 0, 0, found->reader.unfinished()};
   }
   [[nodiscard]] std::uint64_t lost_origins() const override { return 0; }
   [[nodiscard]] bool attached(std::string_view /*tracepoint*/) const override { return true; }
@@ -307,7 +253,9 @@ class Node : public KernelEvents {
       if (faults_.drop && faults_.drop(place, number)) continue;
       record.record.start_ns += static_cast<std::uint64_t>(kernel_shift);
       if (record.record.kind == NOISED_KIND_TASK) tell_waker(cpu.cpu(), record.record.start_ns);
-      cpu.put(record, !faults_.unfinished || !faults_.unfinished(place, number));
+      const bool is_task = record.record.kind == NOISED_KIND_TASK;
+      cpu.put(record, is_task ? sizeof(noised_task_record) : sizeof(noised_record),
+              !faults_.unfinished || !faults_.unfinished(place, number));
     }
     const auto shift = static_cast<std::uint64_t>(loop_shift / 2 * 5);
     for (TickDetour detour : round.detours) {
@@ -335,7 +283,7 @@ class Node : public KernelEvents {
   }
 
   void publish(std::size_t place) {
-    LoopProgress& progress = cpus_[place].progress_;
+    LoopProgress& progress = cpus_[place].loop_progress;
     if (progress.first_ticks.load() == 0) progress.first_ticks.store(ticks_of(Story::kBegin));
     progress.iterations.store(now_ns_ / 10);
     progress.last_ticks.store(ticks_of(now_ns_));
@@ -344,7 +292,7 @@ class Node : public KernelEvents {
   void select_rings() {
     for (std::size_t place = 0; place < cpus_.size(); ++place) {
       const auto from = faults_.loop_ring ? faults_.loop_ring(place, round_) : std::optional(place);
-      cpus_[place].read_ = from ? &cpus_[*from].own_ring : &nothing_;
+      cpus_[place].read = from ? &cpus_[*from].own_ring : &nothing_;
     }
   }
 
