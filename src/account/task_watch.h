@@ -100,8 +100,8 @@ class TaskWatch {
   void add(std::size_t cpu, const TaskRun& run, const Interval& as_interval);
   /// This task has the CPU since its start; nothing of its time that ended by `settled_ns` is still to come.
   void add(std::size_t cpu, const CurrentTask& current, std::uint64_t settled_ns);
-  /// From now on, waits of all CPUs are told in order of time, each before its run, as they are at first; else those of a
-  /// settle() CPU by CPU, and then its runs.
+  /// From now on, waits of all CPUs are told in order of time, each before its run, as they are at first; else those of
+  /// a settle() CPU by CPU, and then its runs.
   void tell_in_order(bool in_order) { in_order_ = in_order; }
   /// Everything that ended by `ns`, on all CPUs, was added.
   void settle(std::uint64_t ns);

@@ -192,8 +192,8 @@ Status Daemon::start_tracer() {
   if (!tracer) return tracer.error();
   tracer_ = std::move(tracer).value();
   if (tracer_->callback_ends() && !options.watching.callback_ends) {
-    log_.info("trace.detail is full here: {}", kernel::why_callback_ends_are_needed(system.version)
-                                                   .value_or("what callbacks are in cannot be seen"));
+    log_.info("trace.detail is full here: {}",
+              kernel::why_callback_ends_are_needed(system.version).value_or("what callbacks are in cannot be seen"));
   }
   if (symbols.empty()) {
     run_.unsupported.emplace_back(

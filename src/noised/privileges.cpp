@@ -120,8 +120,9 @@ Status set_priority(int priority) {
 
 Status set_nice(int nice) {
   if (::setpriority(PRIO_PROCESS, 0, nice) == 0) return success();
-  return failure(fmt::format("setpriority({}): {}", nice, errno_text(errno)),
-                 fmt::format("set the limit of nice (LimitNICE={}, ulimit -e {}), or service.nice to 0", nice, 20 - nice));
+  return failure(
+      fmt::format("setpriority({}): {}", nice, errno_text(errno)),
+      fmt::format("set the limit of nice (LimitNICE={}, ulimit -e {}), or service.nice to 0", nice, 20 - nice));
 }
 
 Status drop_privileges() {

@@ -52,8 +52,9 @@ std::string written(const Config& config) {
       quoted(config.cpus), config.mode == Mode::watch ? "watch" : "probe", config.threshold_ns,
       config.policy == Policy::fifo ? "fifo" : "other", config.priority, config.duty_percent, config.quantum_ns,
       config.work, config.grain_ns, to_string(config.footprint), config.buffer_bytes, config.drain_interval_ns,
-      config.detail == Detail::full ? "full" : "normal", quoted(config.socket), quoted(config.socket_group), quoted(config.listen), quoted(config.housekeeping_cpus),
-      config.nice, config.series_cap, name_of(config.log_level));
+      config.detail == Detail::full ? "full" : "normal", quoted(config.socket), quoted(config.socket_group),
+      quoted(config.listen), quoted(config.housekeeping_cpus), config.nice, config.series_cap,
+      name_of(config.log_level));
   for (const auto& [source, category] : config.categories) {
     text += fmt::format("{} = \"{}\"\n", quoted(source), to_string(category));
   }

@@ -85,9 +85,9 @@ Outcome overload(std::uint64_t buffer_bytes, std::uint64_t load_ms, std::uint64_
   outcome.after_end = read_moment();
   const std::vector<TraceEvent> events = ftrace.stop();
   const std::uint64_t begin_ticks = outcome.after_begin.ticks;
-  outcome.others = recount(events, measurement.probe_tid(), begin_ticks, begin_ticks,
-                           measurement.tracer().callback_ends())
-                       .intervals;
+  outcome.others =
+      recount(events, measurement.probe_tid(), begin_ticks, begin_ticks, measurement.tracer().callback_ends())
+          .intervals;
   outcome.report = measurement.report();
   outcome.detours = measurement.detours();
   outcome.orphans = measurement.orphans();

@@ -81,9 +81,7 @@ class Stack {
 
   [[nodiscard]] unsigned depth() const { return static_cast<unsigned>(open_.size() + (task_ ? 1 : 0)); }
 
-  static bool is_callback(std::string_view kind) {
-    return kind == "tasklet" || kind == "timer" || kind == "hrtimer";
-  }
+  static bool is_callback(std::string_view kind) { return kind == "tasklet" || kind == "timer" || kind == "hrtimer"; }
 
   static bool has_callbacks(std::string_view kind) { return kind == "irq" || kind == "vector" || kind == "softirq"; }
 
@@ -174,8 +172,8 @@ std::vector<std::string> recounted_events() {
   return events;
 }
 
-Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks,
-                std::uint64_t settled_ticks, bool callback_ends) {
+Recount recount(const std::vector<TraceEvent>& events, int loop, std::uint64_t from_ticks, std::uint64_t settled_ticks,
+                bool callback_ends) {
   Stack stack(loop, from_ticks, settled_ticks, callback_ends);
   for (const TraceEvent& event : events) stack.take(event);
   return stack.take_result();

@@ -36,7 +36,8 @@ class WatchedRun : public Recordable, private WatchSink {
   /// Two processes of six threads each.
   static std::uint32_t process_of(std::uint32_t pid) { return pid < kFirstPid + kPids / 2 ? kFirstPid : kFirstPid + 6; }
 
-  /// Begins after any recording of it did.
+  /// Begins after any recording of it did; on both CPUs at once, or what happens would not be the same every time: in
+  /// one of twelve, the task that has a CPU at the end was one of which a recording does not tell the process yet.
   explicit WatchedRun(std::uint64_t begin_ns = monotonic_ns() + 60'000'000'000)
       : cpus_{Cpu(sources, begin_ns), Cpu(sources, begin_ns)} {
     description.start = "2026-01-01T00:00:00Z";
