@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cstring>
+#include <vector>
 
 #include "account/causes.h"
 
@@ -282,4 +283,47 @@ TEST_CASE("an interval from before what was given up is given no cause of later"
   CHECK(named(causes, task(9'000, 9'010)) == "waker");                      // not "as when it was preempted"
   CHECK(named(causes, vector_at(9'000, NOISED_VECTOR_RESCHEDULE)) == "-");  // others sent it before
   CHECK(named(causes, vector_at(9'100, NOISED_VECTOR_RESCHEDULE)) == "-");
+}
+
+TEST_CASE("what comes late, of a time that was given up, is given up too", "[attribution]") {
+  constexpr std::uint64_t kLastDropped = 1'000 + CauseMatcher::kWaiting - 1;
+  CauseMatcher causes;
+  for (std::uint64_t ns = 1'000; ns <= kLastDropped + 1; ++ns) {
+    noised_origin other = origin(NOISED_ORIGIN_WAKE, ns, "other");
+    other.task = 7;
+    causes.add(other);
+  }
+  causes.add(origin(NOISED_ORIGIN_WAKE, kLastDropped, "late"));
+  CHECK(named(causes, task(9'000, 9'010)) == "-");
+}
+
+TEST_CASE("a task that was preempted before wakeups were given up may have been elsewhere since", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_WAKE, 100, "waker"));
+  CHECK(named(causes, task(200, 250, true)) == "waker");
+  for (std::uint64_t i = 0; i <= CauseMatcher::kWaiting; ++i) {
+    noised_origin other = origin(NOISED_ORIGIN_WAKE, 1'000 + i, "other");
+    other.task = 7;
+    causes.add(other);
+  }
+  CHECK(named(causes, task(9'000, 9'010)) == "-");
+}
+
+TEST_CASE("as many causes are remembered as it says, and no more", "[attribution]") {
+  CauseMatcher causes;
+  std::vector<CauseId> ids;
+  for (std::uint64_t i = 0; i <= CauseMatcher::kCauses; ++i) {
+    causes.add(origin(NOISED_ORIGIN_WAKE, 1'000 + 100 * i, "waker"));
+    ids.push_back(causes.cause_of(task(1'000 + 100 * i, 1'050 + 100 * i)));  // woken in the very ns
+  }
+  CHECK(causes.find(ids[0]) == nullptr);
+  for (std::size_t i = 1; i < ids.size(); ++i) REQUIRE(causes.find(ids[i])->origin.time_ns == 1'000 + 100 * i);
+}
+
+TEST_CASE("an origin of a kind that is not known changes nothing", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_COUNT, 100, "unknown"));
+  causes.add(origin(NOISED_ORIGIN_WAKE, 150, "waker"));
+  CHECK(named(causes, task(200, 250)) == "waker");
+  CHECK(causes.dropped().tasks + causes.dropped().interrupts + causes.dropped().functions == 0);
 }
