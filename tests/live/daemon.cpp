@@ -10,9 +10,10 @@
 
 namespace noised::live {
 
-Daemon::Daemon() : cpu_(probed_cpu()), quiet_(cpu_), socket_(directory_.path("socket")) {
+Daemon::Daemon(const std::string& more) : cpu_(probed_cpu()), quiet_(cpu_), socket_(directory_.path("socket")) {
   std::ofstream(directory_.path("noised.conf"))
-      << "[probe]\nthreshold = \"" << (is_emulated() ? "2us" : "1us") << "\"\n";
+      << "[probe]\nthreshold = \"" << (is_emulated() ? "2us" : "1us") << "\"\n"
+      << more;
   process_.emplace(Arguments{NOISED_BINARY, "--config", directory_.path("noised.conf"), "--socket", socket_, "--cpus",
                              std::to_string(cpu_), "--log-level", "error"});
   REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));

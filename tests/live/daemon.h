@@ -16,8 +16,9 @@ namespace noised::live {
 /// and what is not shown cannot be judged. All noise that tests make is longer.
 class Daemon {
  public:
-  /// Returns when it answers; fails the test when it does not.
-  Daemon();
+  /// Returns when it answers; fails the test when it does not. `more`: what its configuration
+  /// has besides a threshold.
+  explicit Daemon(const std::string& more = "");
 
   /// A noisectl command that asks this daemon.
   [[nodiscard]] Arguments command(const Arguments& arguments) const;

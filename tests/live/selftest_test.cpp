@@ -41,8 +41,9 @@ Row compare(const client::Observation& seen) { return selftest::compare(seen.tru
 
 }  // namespace
 
-TEST_CASE("selftest: the daemon finds what was done to the CPU", "[core]") {
-  const Daemon daemon;
+namespace {
+
+void check_selftest(const Daemon& daemon) {
   const Outcome outcome = run(daemon.command({"selftest", "--json"}), patiently());
   INFO(outcome.out << outcome.err);
   CHECK(outcome.exit_code == 0);
@@ -60,6 +61,21 @@ TEST_CASE("selftest: the daemon finds what was done to the CPU", "[core]") {
                                     [](const Json& row) { return row.at("verdict") == "PASS"; });
   CHECK(passed >= 8);
   CHECK_FALSE(generator_runs());
+}
+
+}  // namespace
+
+TEST_CASE("selftest: the daemon finds what was done to the CPU", "[core]") { check_selftest(Daemon()); }
+
+TEST_CASE("selftest: it finds the same where callbacks tell their ends") {
+  const Daemon daemon("[trace]\ndetail = 'full'\n");
+  const Json status = object_in(run(daemon.command({"status", "--json"})).out);
+  CHECK(status.at("detail") == "full");
+  const auto& programs = status.at("programs");
+  CHECK(std::ranges::any_of(programs, [](const Json& each) {
+    return each.at("name") == "hrtimer_expire_exit" && !each.at("attached").is_null();
+  }));
+  check_selftest(daemon);
 }
 
 TEST_CASE("selftest: a truth that lies about a task fails", "[core]") {
