@@ -281,7 +281,8 @@ class Bench:
 
     def wide(self):
         rows = [json.loads(output_of(self.program("bench_wide"), str(cpus), what, scene))
-                for what in ("loops", "tasks") for cpus in (16, 64, 256, 512) for scene in ("idle", "quiet", "busy")]
+                for what in ("loops", "tasks") for cpus in (16, 64, 256, 512) for scene in ("idle", "quiet", "busy")
+                if (what, scene) != ("tasks", "quiet")]
         print("wide: a drain of the daemon's pipeline, from rings of 2 MiB that hold what nobody had to measure\n"
               f"  {'CPUs':>6} {'watched by':12}{'a drain brings':>16}{'ms a drain':>12}{'longest':>10}{'ns an event':>13}"
               f"{'events/s':>12}{'lost':>6}{'MiB a CPU':>11}")

@@ -25,8 +25,8 @@ using noised::test::ticks_of;
 
 namespace {
 
-constexpr unsigned kFirstCpu =
-    4'096;  // no machine has it: the gauge of what entries cost (pipeline/entry_gauge.h) stays away
+// No machine has it: the gauge of what entries cost (pipeline/entry_gauge.h) stays away.
+constexpr unsigned kFirstCpu = 4'096;
 constexpr std::uint64_t kBegin = 1'000'000'000'000;
 constexpr std::uint64_t kDrainNs = 25'000'000;
 constexpr std::uint32_t kSegments = (2U << 20U) / NOISED_SEGMENT_BYTES;  // trace.buffer_size, by default
@@ -122,6 +122,15 @@ class WideNode {
     return snapshot.lost.events + snapshot.lost.detours + snapshot.lost.unpaired + snapshot.lost.incomplete_detours;
   }
 
+  /// Detours and waits that were attributed, on all CPUs.
+  [[nodiscard]] std::uint64_t counted() const {
+    account::Snapshot snapshot;
+    pipeline_->fill(snapshot);
+    std::uint64_t counted = 0;
+    for (const account::CpuSnapshot& cpu : snapshot.cpus) counted += cpu.statistics.totals().detours;
+    return counted;
+  }
+
  private:
   [[nodiscard]] system::ClockSample sample() const { return {ticks_of(now_ns_), now_ns_, 20}; }
 
@@ -190,13 +199,18 @@ Measured measure(unsigned count, bool tasks, const Scene& scene, int drains) {
   for (int number = 0; number < drains; ++number) times.push_back(node.drain(scene));
   std::sort(times.begin(), times.end());
   const std::uint64_t after = resident_bytes();
+  const std::uint64_t all = std::uint64_t{count} * (scene.detours.size() + scene.runs) * (times.size() + 2);
+  if (node.lost() == 0 && node.counted() != all) {
+    fmt::print(stderr, "bench_wide: {} detours and waits were counted of {}\n", node.counted(), all);
+    std::exit(1);
+  }
   return {times[times.size() / 2], times.back(), node.lost(), after - std::min(after, before)};
 }
 
 }  // namespace
 
 // Usage: bench_wide CPUS TASKS SCENE, one measurement a process since memory is given back late; TASKS is loops or
-// tasks, SCENE idle (nothing happens), quiet (250 detours a second) or busy. Prints JSON.
+// tasks, SCENE idle (nothing happens), quiet (250 detours a second, of loops) or busy. Prints JSON.
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const unsigned count = arguments.size() == 3 ? static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)) : 0;
@@ -206,7 +220,7 @@ int main(int argc, char** argv) {
   }
   const bool tasks = arguments[1] == "tasks";
   Scene scene;
-  if (arguments[2] == "quiet") scene = interrupted(8'000'000);
+  if (arguments[2] == "quiet" && !tasks) scene = interrupted(8'000'000);
   if (arguments[2] == "busy" && !tasks) scene = interrupted(20'001);
   if (arguments[2] == "busy" && tasks) scene.runs = kDrainNs / kSwitchNs / kTasks * kTasks;
   const int drains = arguments[2] == "busy" ? 12 : 100;

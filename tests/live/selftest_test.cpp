@@ -39,10 +39,6 @@ bool generator_runs() {
 
 Row compare(const client::Observation& seen) { return selftest::compare(seen.truth, seen.detours, seen.losses); }
 
-}  // namespace
-
-namespace {
-
 void check_selftest(const Daemon& daemon) {
   const Outcome outcome = run(daemon.command({"selftest", "--json"}), patiently());
   INFO(outcome.out << outcome.err);
