@@ -56,7 +56,8 @@ struct Snapshot {
   std::uint64_t orphan_intervals = 0;
   LearnedBounds bounds;  ///< of all loops
   std::vector<CpuSnapshot> cpus;
-  std::optional<AsideView> aside;  ///< where loops step aside
+  std::optional<AsideView> aside;           ///< where loops step aside
+  std::optional<EntryCostView> entry_cost;  ///< where tasks are watched and no loop measures
   std::vector<ProgramView> programs;
   Histogram drain_intervals;  ///< from the begin of one drain to that of the next
   std::uint64_t drain_intervals_ns = 0;

@@ -88,6 +88,14 @@ struct OverheadBoundView {
   std::uint64_t samples = 0;   ///< gaps learned from; those of before count for half as much every 15 s
 };
 
+/// What a timer's interrupt costs a task beside what its events tell, where tasks are watched and no loop measures.
+struct EntryCostView {
+  std::string state;            ///< "measuring"; then "known", or "unknown" where no CPU was free enough to measure it
+  std::uint64_t before_ns = 0;  ///< its first event, at least; 0 unless known
+  std::uint64_t after_ns = 0;   ///< its last event, at least; 0 unless known
+  bool operator==(const EntryCostView&) const = default;
+};
+
 struct StatusView {
   std::string version;
   std::string host;
@@ -105,6 +113,7 @@ struct StatusView {
   std::uint64_t drain_interval_ns = 0;
   std::optional<std::int64_t> nice;   ///< of the thread that drains
   std::optional<std::string> detail;  ///< "normal", or "full": callbacks tell their ends
+  std::optional<EntryCostView> entry_cost;
   ReportClock clock;
   ReportLost lost;
   std::uint64_t orphan_intervals = 0;  ///< intervals outside every detour

@@ -233,12 +233,17 @@ void TaskPipeline::share_out(Stream& stream) {
 void TaskPipeline::ask_gauge() {
   const auto costs = gauge_->costs(drained_ns_ - kGaugeSettleNs);
   if (!costs) return;
-  if (costs->timer.before_ns != 0) watch_.set_costs(*costs);
+  if (costs->timer.before_ns != 0) {
+    watch_.set_costs(*costs);
+    entry_cost_ = {"known", costs->timer.before_ns, costs->timer.after_ns};
+  }
   gauge_.reset();
   // Where the CPU was never free, it saw too little: it tries again.
   const bool enough = costs->timer.before_ns != 0 && costs->timer.after_ns != 0;
   if (!enough && ++gauged_ < kGaugeTries) gauge_ = EntryGauge::start(options_.cpus);
 }
+
+EntryCostView TaskPipeline::entry_cost() const { return gauge_ ? EntryCostView{"measuring", 0, 0} : entry_cost_; }
 
 bool TaskPipeline::may_be_unnoted(const account::Loss& loss) const {
   return loss.kind == account::LossKind::queued && loss.detour.end_ns >= unnoted_since_ns_ &&
@@ -367,6 +372,7 @@ account::DroppedOrigins TaskPipeline::dropped_origins() const {
 void TaskPipeline::fill(account::Snapshot& snapshot) const {
   add_not_followed(snapshot.lost);
   const bool beside_loops = own_counters_.empty();
+  if (!beside_loops) snapshot.entry_cost = entry_cost();
   for (std::size_t place = 0; place < streams_.size(); ++place) {
     const Stream& stream = streams_[place];
     account::CpuSnapshot& cpu = snapshot.cpus[place];

@@ -111,6 +111,7 @@ class TaskPipeline : private account::WatchSink {
   void join(std::size_t place, std::uint64_t drained_ns, bool missed, bool origins_missing);
   void join_idle(std::size_t place, Interval& interval);
   void ask_gauge();
+  [[nodiscard]] EntryCostView entry_cost() const;
   bool follow_current(std::size_t place, std::uint64_t drained_ns);
   void note_told(std::size_t place, std::uint64_t drained_ns, bool followed);
   void share_out(Stream& stream);
@@ -131,6 +132,7 @@ class TaskPipeline : private account::WatchSink {
   account::TaskWatch watch_;
   std::unique_ptr<EntryGauge> gauge_;  // until its costs are known
   unsigned gauged_ = 0;                // so often without enough to learn from
+  EntryCostView entry_cost_{"unknown", 0, 0};
   struct Account {
     bool any;           // the losses of every task, not only those of the group
     ReportLost before;  // what had been lost when it began

@@ -62,6 +62,16 @@ std::string aside_text(const AsideView& aside) {
                      format_duration(aside.p50_ns), format_duration(aside.p99_ns), format_duration(aside.max_ns));
 }
 
+std::string entry_cost_text(const EntryCostView& cost) {
+  const std::string known = cost.state != "known"
+                                ? printable(cost.state)
+                                : fmt::format(
+                                      "of a timer's interrupt, at least {} before and {} after "
+                                      "what is told of it",
+                                      format_duration(cost.before_ns), format_duration(cost.after_ns));
+  return "entry cost    " + known + "\n";
+}
+
 }  // namespace
 
 std::string to_json(const StatusView& status) { return dump(fields_json(status, kStatusFields)); }
@@ -84,6 +94,7 @@ std::string to_text(const StatusView& status) {
   text += "lost          " + lost_text(status.lost) + "\n";
   if (has_loop(status))
     text += fmt::format("orphans       {} intervals outside every detour\n", status.orphan_intervals);
+  if (status.entry_cost) text += entry_cost_text(*status.entry_cost);
   return text + "\n" + programs_text(status.programs) + "\n" + bounds_text(status.overhead_bounds) +
          unsupported_text(status.unsupported);
 }

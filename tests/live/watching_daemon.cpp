@@ -6,34 +6,27 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <filesystem>
 #include <string>
+#include <thread>
 #include <utility>
 
-#include "base/files.h"
 #include "measurement.h"
+#include "report_checks.h"
 
 namespace noised::live {
-namespace {
-
-bool has_thread(pid_t process, const std::string& name) {
-  std::error_code error;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task", error)) {
-    const auto found = read_file(task.path().string() + "/comm");
-    if (found && found.value() == name + "\n") return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 WatchingDaemon::WatchingDaemon(const std::string& cpus, const std::string& log_level)
     : quiet_(probed_cpu()), socket_(directory_.path("socket")) {
   process_.emplace(Arguments{NOISED_BINARY, "--mode", "watch", "--cpus", cpus, "--socket", socket_,
                              "--web.listen-address", "", "--log-level", log_level});
-  REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));
-  // Until it has measured what entries cost, its own threads are noise.
-  REQUIRE(eventually([this] { return !has_thread(process_->pid(), "noised/gauge"); }));
+  // Until it has measured what entries cost, its own threads are noise, and keep a CPU from idling. Where it saw too
+  // little it begins again: that no such thread is there for now says nothing.
+  REQUIRE(eventually([this] {
+    const auto answer = run(command({"status", "--json"}));
+    if (answer.exit_code != 0) return false;
+    if (Json::parse(answer.out).at("entry_cost").at("state") != "measuring") return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // whoever asks is noise, too
+    return false;
+  }));
 }
 
 Arguments WatchingDaemon::command(const Arguments& arguments) const {

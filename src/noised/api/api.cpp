@@ -85,6 +85,7 @@ std::string status_json(const ApiContext& context, const account::Snapshot& snap
   status.orphan_intervals = snapshot.orphan_intervals;
   status.programs = snapshot.programs;
   status.aside = snapshot.aside;
+  status.entry_cost = snapshot.entry_cost;
   status.unsupported = context.run.unsupported;
   snapshot.bounds.for_each([&](account::GapPlace place, Kind kind, const account::LearnedBounds::Row& row) {
     status.overhead_bounds.push_back(

@@ -74,6 +74,7 @@ inline StatusView status() {
   status.housekeeping_cpus = "0";
   status.nice = -10;
   status.detail = "normal";
+  status.entry_cost = {"known", 6500, 340};
   status.policy = "other";
   status.threshold_ns = 200;
   status.buffer_bytes = 1048576;

@@ -243,8 +243,11 @@ host          node1, kernel 6.18.0
 watched       tasks of cpus 1
 housekeeping  cpus 0, drained every 10.0 ms at nice -10, 1024 KiB a CPU, detail normal
 lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours (7 ring_full on CPU 1, 4 missed_run)
+entry cost    of a timer's interrupt, at least 6.50 us before and 340 ns after what is told of it
 
 program )"));
+  status.entry_cost = {"measuring", 0, 0};
+  CHECK(views::to_text(status).find("\nentry cost    measuring\n") != std::string::npos);
   status.mode = "auto";
   CHECK(views::to_text(status).find("measured      cpus 1, mode auto, threshold 200 ns") != std::string::npos);
 }
@@ -258,6 +261,7 @@ housekeeping  cpus 0, drained every 10.0 ms at nice -10, 1024 KiB a CPU, detail 
 time          clock tsc, uncertainty 25 ns, containment not known yet
 lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours (7 ring_full on CPU 1, 4 missed_run)
 orphans       6 intervals outside every detour
+entry cost    of a timer's interrupt, at least 6.50 us before and 340 ns after what is told of it
 
 program            kind    attached  missed  runs   mean
 local_timer_entry  vector  tp_btf         0   100  80 ns
