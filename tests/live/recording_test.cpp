@@ -68,9 +68,10 @@ TEST_CASE("recording: what a client records of a running daemon is what others w
   const TemporaryDirectory directory;
   const std::string file = directory.path("part");
   Background follower(daemon.command({"detours", "--follow", "--json"}));
-  const Background noise({NOISE_BINARY, "wake", "--cpu", std::to_string(daemon.cpu()), "--duration", "10s"});
+  const Background noise({NOISE_BINARY, "wake", "--cpu", std::to_string(daemon.cpu()), "--duration", "12s"});
   REQUIRE(eventually([&] { return !follower.out().empty(); }));
-  Background recorder(daemon.command({"record", "-o", file, "--duration", "3s"}));
+  // Longer than the second one has patience for, which is 3 s and what 30 requests take.
+  Background recorder(daemon.command({"record", "-o", file, "--duration", "8s"}));
   REQUIRE(eventually([&] { return std::filesystem::exists(file); }));
   const Outcome second = run(daemon.command({"record", "-o", directory.path("second")}));
   CHECK(second.exit_code == 1);

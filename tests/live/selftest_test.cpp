@@ -8,6 +8,7 @@
 #include <string>
 
 #include "daemon.h"
+#include "measurement.h"
 #include "report_checks.h"
 #include "selftest/child.h"
 
@@ -18,7 +19,9 @@ using selftest::Verdict;
 
 namespace {
 
-constexpr std::uint64_t kNoiseNs = 2'000'000'000;
+// Where CPUs are emulated, the kernel charges a task for what the host took from it: within 4.6% of 2 s, and more is
+// needed.
+std::uint64_t noise_ns() { return is_emulated() ? 8'000'000'000 : 2'000'000'000; }
 
 CommandOptions patiently() {
   CommandOptions options;
@@ -76,9 +79,13 @@ TEST_CASE("selftest: it finds the same where callbacks tell their ends") {
 
 TEST_CASE("selftest: a truth that lies about a task fails", "[core]") {
   const Daemon daemon;
-  const client::Observation seen = daemon.observe("task", kNoiseNs);
+  client::Observation seen = daemon.observe("task", noise_ns());
+  // The host may have had the CPU while the kernel charged the task for it: then nothing is said, and it is asked again
+  // (once in a whole live stage of an emulated machine: its account was known within 5.1% only).
+  for (int tries = 0; tries < 4 && compare(seen).verdict == Verdict::unsupported; ++tries)
+    seen = daemon.observe("task", noise_ns());
   INFO(compare(seen).reason);
-  CHECK(compare(seen).verdict == Verdict::pass);
+  REQUIRE(compare(seen).verdict == Verdict::pass);
   client::Observation more = seen;  // one activation more than there was
   more.truth.occurrences.push_back(more.truth.occurrences.front());
   more.truth.occurrences.back().start_ns = more.truth.occurrences.front().end_ns + 5'000'000;
@@ -98,7 +105,7 @@ TEST_CASE("selftest: a truth that lies about a task fails", "[core]") {
 
 TEST_CASE("selftest: a truth that lies about function calls fails") {
   const Daemon daemon;
-  const client::Observation seen = daemon.observe("ipi", kNoiseNs);
+  const client::Observation seen = daemon.observe("ipi", noise_ns());
   INFO(compare(seen).reason);
   CHECK(compare(seen).verdict == Verdict::pass);
   client::Observation later = seen;
