@@ -53,7 +53,7 @@ struct Config {
   std::string socket_group;                        ///< [service] who may ask there besides root; empty: root's group
   std::string listen = "127.0.0.1:10077";          ///< [service] of the metrics; empty: nowhere
   std::string housekeeping_cpus;                   ///< [service] a CPU list; empty: chosen automatically
-  int nice = -10;                                  ///< [service] of the thread that drains; -20 to 19
+  int nice = -10;                                  ///< [service] of the thread that drains; -20 to 0
   std::uint64_t series_cap = 4096;                 ///< [service] sources with metrics of their own
   LogLevel log_level = LogLevel::info;             ///< [log]
 

@@ -210,8 +210,8 @@ Status set_nice_value(Config& config, const std::string& value) {
   int nice = 0;
   const char* const end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, nice);
-  if (error != std::errc{} || stop != end || nice < -20 || nice > 19)
-    return usage_error("nice " + in_quotes(value) + " is not between -20 and 19", "write a whole number such as -10");
+  if (error != std::errc{} || stop != end || nice < -20 || nice > 0)
+    return usage_error("nice " + in_quotes(value) + " is not between -20 and 0", "write a whole number such as -10");
   config.nice = nice;
   return success();
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The instrument does not disturb what it measures.
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
 #include "command.h"
+#include "daemon.h"
 #include "kernel_counters.h"
 #include "measurement.h"
 
@@ -33,6 +36,22 @@ std::uint64_t page_faults(int tid) {
   std::string word;
   for (int i = 0; i < 8; ++i) words >> word;
   return std::stoull(word);
+}
+
+// By the name of a thread, its nice value: the 19th word of its stat, the 17th after the name.
+std::map<std::string, long> nice_values(pid_t process) {
+  std::map<std::string, long> found;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(process) + "/task")) {
+    std::string text;
+    std::getline(std::ifstream(task.path() / "stat"), text);
+    const std::size_t open = text.find('(');
+    const std::size_t close = text.rfind(')');
+    std::istringstream words(text.substr(close + 1));
+    std::string word;
+    for (int i = 0; i < 17; ++i) words >> word;
+    found[text.substr(open + 1, close - open - 1)] = std::stol(word);
+  }
+  return found;
 }
 
 struct Disturbance {
@@ -73,6 +92,21 @@ TEST_CASE("low noise: the loop makes no system call") {
   const Outcome control = run({"strace", "-qq", "sleep", "0.1"});
   CHECK(control.err.find("nanosleep(") != std::string::npos);
   measurement.end();
+}
+
+TEST_CASE("low noise: only the thread that drains comes before others") {
+  for (const long nice : {-10L, 0L}) {
+    Daemon daemon("[service]\nnice = " + std::to_string(nice) + "\n");
+    const auto values = nice_values(daemon.process().pid());
+    std::string all;
+    for (const auto& [name, value] : values) all += name + " " + std::to_string(value) + "; ";
+    INFO(all);
+    const std::string loop = "noised/" + std::to_string(daemon.cpu());
+    REQUIRE(values.contains("noised"));
+    REQUIRE(values.contains("noised/http"));
+    REQUIRE(values.contains(loop));
+    for (const auto& [name, value] : values) CHECK(value == (name == "noised" ? nice : 0));
+  }
 }
 
 TEST_CASE("low noise: draining interrupts the measured CPU no more than not draining") {

@@ -50,7 +50,7 @@ TEST_CASE("every key is read") {
       "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\nduty_cycle = '25%'\n"
       "quantum = '1ms'\n[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\ndetail = 'full'\n"
       "[service]\nsocket = '/tmp/s'\nsocket_group = 'root'\nlisten = '[::1]:9'\nhousekeeping_cpus = '0,4'\n"
-      "nice = 5\nseries_cap = 64\n[log]\nlevel = 'debug'\n[categories]\n'task:a b' = 'io'\n",
+      "nice = -5\nseries_cap = 64\n[log]\nlevel = 'debug'\n[categories]\n'task:a b' = 'io'\n",
       "f.conf");
   REQUIRE(read);
   const Config& config = read.value();
@@ -72,7 +72,7 @@ TEST_CASE("every key is read") {
   CHECK(config.socket_group == "root");
   CHECK(config.listen == "[::1]:9");
   CHECK(config.housekeeping_cpus == "0,4");
-  CHECK(config.nice == 5);
+  CHECK(config.nice == -5);
   CHECK(config.series_cap == 64);
   CHECK(config.categories == std::map<std::string, Category, std::less<>>{{"task:a b", Category::io}});
   CHECK(config.log_level == LogLevel::debug);
@@ -183,8 +183,8 @@ TEST_CASE("a value out of its range is refused with its line") {
       {"[trace]\ndrain_interval = '1001ms'", "f.conf:2: drain_interval '1001ms' is not"},
       {"[trace]\ndetail = 'most'", "f.conf:2: unknown detail 'most': write normal or full"},
       {"[service]\nsocket = ''", "f.conf:2: the socket path is empty"},
-      {"[service]\nnice = -21", "f.conf:2: nice '-21' is not between -20 and 19: write a whole number such as -10"},
-      {"[service]\nnice = 20", "f.conf:2: nice '20' is not"},
+      {"[service]\nnice = -21", "f.conf:2: nice '-21' is not between -20 and 0: write a whole number such as -10"},
+      {"[service]\nnice = 1", "f.conf:2: nice '1' is not"},
       {"[service]\nlisten = 'localhost:1'", "f.conf:2: 'localhost:1' is not an address to listen on: write such as"},
       {"[service]\nlisten = '127.0.0.1:0'", "f.conf:2: '127.0.0.1:0' is not"},
       {"[service]\nlisten = '127.0.0.1:65536'", "f.conf:2: '127.0.0.1:65536' is not"},
@@ -228,7 +228,7 @@ TEST_CASE("every key that differs is named") {
                                                     {"service.socket_group", "'root'"},
                                                     {"service.listen", "''"},
                                                     {"service.housekeeping_cpus", "'6'"},
-                                                    {"service.nice", "7"},
+                                                    {"service.nice", "-7"},
                                                     {"service.series_cap", "77"},
                                                     {"log.level", "'error'"}};
   for (const Setting& setting : settings()) {
