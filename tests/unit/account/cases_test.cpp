@@ -144,6 +144,13 @@ TEST_CASE("a gap of 4 ms around a timer interrupt of 3 us is not overhead", "[at
   REQUIRE(doubtful.outside_ns() == 0);
 }
 
+TEST_CASE("of two that end together, the gap behind them is the outer one's", "[attribution]") {
+  const DetourLedger ledger = ledger_of(
+      4'000, {interval(kHrtimer, Kind::hrtimer, 500, 3'000), interval(kTimerVector, Kind::vector, 300, 3'000)});
+  REQUIRE(ledger.gaps.size() == 2);
+  require_gap(ledger.gaps[1], GapPlace::after, Kind::vector, 1'000);
+}
+
 TEST_CASE("each gap has the bound of its own place and kind", "[attribution]") {
   OverheadBounds bounds;
   for (int i = 0; i < 16; ++i) {

@@ -71,8 +71,20 @@ TEST_CASE("a task is woken by the last who woke it before it ran", "[attribution
   CHECK(named(causes, task(400, 410)) == "-");  // nobody was seen to wake it: not that nobody did
   CHECK(named(causes, woken_here(450, 460)) == "here");
   CHECK(named(causes, task(400, 410, false, kPid + 1)) == "-");  // never seen before: nothing is known of it
-  CHECK(named(causes, task(400, 410, false, 0)) == "-");         // the idle task
+  Interval idle = woken_here(460, 470);
+  idle.id = 0;
+  CHECK(named(causes, idle) == "-");
   CHECK(named(causes, Interval{1, 2, 0, Kind::softirq, 0, 0, 0}) == "-");
+}
+
+TEST_CASE("of two sends in the same nanosecond, the one that is told first came first", "[attribution]") {
+  CauseMatcher causes;
+  causes.add(origin(NOISED_ORIGIN_WAKE, 100, "first"));
+  causes.add(origin(NOISED_ORIGIN_WAKE, 100, "later"));
+  CHECK(named(causes, task(200, 250)) == "later");
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 300, "first"));
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 300, "later"));
+  CHECK(named(causes, vector_at(310, NOISED_VECTOR_RESCHEDULE)) == "first");
 }
 
 TEST_CASE("a preempted task was woken by whom it was before", "[attribution]") {
@@ -114,6 +126,8 @@ TEST_CASE("an interrupt answers every send before it, and names the first", "[at
   CHECK(named(causes, vector_at(150, NOISED_VECTOR_RESCHEDULE)) == "-");
   CHECK(named(causes, vector_at(510, NOISED_VECTOR_RESCHEDULE)) == "too late");
   CHECK(named(causes, vector_at(520, NOISED_VECTOR_LOCAL_TIMER)) == "-");
+  causes.add(origin(NOISED_ORIGIN_RESCHEDULE, 600, "at once"));
+  CHECK(named(causes, vector_at(600, NOISED_VECTOR_RESCHEDULE)) == "at once");
 }
 
 TEST_CASE("a send that came while the interrupt before began is not lost", "[attribution]") {
@@ -152,6 +166,7 @@ TEST_CASE("of a function that runs once for several calls, the others name nobod
 TEST_CASE("a function that a CPU calls by itself is no answer to another CPU's call", "[attribution]") {
   CauseMatcher causes;
   causes.add(queued(100, "sender", 0xf, 1));
+  causes.add(queued(110, "without a number", 0xf, 0));
   CHECK(named(causes, function_at(130, 0xf, 0)) == "-");
   CHECK(named(causes, function_at(140, 0xf, 1)) == "sender");
 }
@@ -160,9 +175,13 @@ TEST_CASE("what was queued well before an interrupt that takes the queue waits n
   CauseMatcher causes;
   causes.add(queued(100, "of a batch", 0xf, 1));
   causes.add(queued(100'000, "just before", 0xf, 2));
+  causes.add(queued(100, "not answered", 0xf, 3));
   causes.cause_of(vector_at(100'500, NOISED_VECTOR_RESCHEDULE));
+  CHECK(named(causes, function_at(100'600, 0xf, 3)) == "not answered");
+  causes.add(queued(101'000 - CauseMatcher::kQueueingNs, "in time", 0xf, 4));
   causes.cause_of(vector_at(101'000, NOISED_VECTOR_CALL_FUNCTION_SINGLE));
   CHECK(named(causes, function_at(102'000, 0xf, 1)) == "-");
+  CHECK(named(causes, function_at(102'000, 0xf, 4)) == "in time");
   CHECK(named(causes, function_at(102'000, 0xf, 2)) == "just before");
 }
 
@@ -218,6 +237,12 @@ TEST_CASE("what was sent waits for its interval as long as one may be late", "[a
   causes.add(origin(NOISED_ORIGIN_RESCHEDULE, kSentNs, "sender"));
   causes.settle(kSentNs + CauseMatcher::kPatienceNs);
   CHECK(named(causes, vector_at(kSentNs + CauseMatcher::kPatienceNs, NOISED_VECTOR_RESCHEDULE)) == "sender");
+  causes.add(queued(2 * kSentNs, "caller", 0xf, 1));
+  causes.add(queued(2 * kSentNs, "caller too early", 0xf, 2));
+  CHECK(named(causes, function_at(2 * kSentNs + CauseMatcher::kPatienceNs, 0xf, 1)) == "caller");
+  CHECK(named(causes, function_at(2 * kSentNs + CauseMatcher::kPatienceNs + 1, 0xf, 2)) == "-");
+  causes.add(queued(3 * kSentNs, "caller", 0xf, 1));
+  CHECK(named(causes, function_at(3 * kSentNs, 0xf, 1)) == "caller");
 }
 
 TEST_CASE("memory of causes is bounded, and forgets rather than lies", "[attribution]") {

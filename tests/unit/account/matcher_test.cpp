@@ -223,12 +223,23 @@ TEST_CASE("the tolerance forgives exactly its nanoseconds", "[attribution]") {
 TEST_CASE("an interval that outlasts its detour is counted once, as not contained", "[attribution]") {
   Matcher matcher(0, 10);
   REQUIRE(matcher.add(from_to(1'500, 2'500)));
-  matcher.take({1'000, 2'000}, 50);
+  const Matcher::Match match = matcher.take({1'000, 2'000}, 50);
+  REQUIRE(match.partial);
+  REQUIRE(match.intervals.size() == 1);
+  REQUIRE(match.intervals[0].end_ns == 2'500);
   REQUIRE(matcher.take({3'000, 4'000}, 50).intervals.empty());
   matcher.finish(5'000);
   REQUIRE(matcher.containment().eligible == 1);
   REQUIRE(matcher.containment().contained == 0);
   REQUIRE(matcher.held() == 0);
+}
+
+TEST_CASE("an interval that begins with the tolerance left of a detour is none of its", "[attribution]") {
+  for (const std::uint64_t start_ns : {1'949U, 1'950U}) {
+    Matcher matcher(0, 10);
+    REQUIRE(matcher.add(from_to(start_ns, 2'500)));
+    REQUIRE(matcher.take({1'000, 2'000}, 50).partial == (start_ns < 1'950));
+  }
 }
 
 TEST_CASE("instants on the edges of a detour are in it", "[attribution]") {
