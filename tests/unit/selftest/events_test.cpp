@@ -67,6 +67,23 @@ TEST_CASE("a missing interval is looked for where it is missing", "[selftest]") 
   CHECK(missed.blamed.size() == 1);
 }
 
+TEST_CASE("what shows in the last nanosecond of an occurrence is of it", "[selftest]") {
+  EventScene scene(100);
+  for (std::size_t at = 0; at < 100; ++at) scene.truth.occurrences[at].end_ns = scene.detours[at].start_ns;
+  CHECK(scene.compare().found == 100);
+  for (auto& each : scene.truth.occurrences) --each.end_ns;
+  CHECK(scene.compare().missed == 100);
+}
+
+TEST_CASE("what shows in the window's first nanosecond is in it", "[selftest]") {
+  EventScene scene(100);
+  scene.truth.occurrences.erase(scene.truth.occurrences.begin());
+  scene.truth.first_ns = scene.detours[0].start_ns;
+  CHECK(scene.compare().misattributed == 1);
+  ++scene.truth.first_ns;
+  CHECK(scene.compare().misattributed == 0);
+}
+
 TEST_CASE("neighbours that share a detour are both found", "[selftest]") {
   // A wait that ends, and the next that begins, in the detour of the first's timer.
   EventScene scene(100);
