@@ -9,6 +9,7 @@ import tempfile
 import time
 
 from bulk import bulk
+from loaded import loaded
 from machine import Daemon, exit_on_signals, fail, online_cpus, output_of, quiet, running, say
 from observer import observer
 from park import park
@@ -321,7 +322,7 @@ def cpu_time_ns(pid):
 def main():
     build, *arguments = sys.argv[1:]
     as_json = "--json" in arguments
-    every = ["loop", "marks", "bpf", "pipeline", "daemon", "scrape", "replay", "record", "wide", "observer", "park", "watch", "bulk"]
+    every = ["loop", "marks", "bpf", "pipeline", "daemon", "scrape", "replay", "record", "wide", "loaded", "observer", "park", "watch", "bulk"]
     names = [name for name in arguments if name != "--json"] or every
     exit_on_signals()
     result = {}
@@ -330,6 +331,7 @@ def main():
         bench = Bench(build, directory)
         run = {"loop": bench.loop, "marks": bench.marks, "bpf": bench.bpf, "pipeline": bench.pipeline, "daemon": bench.daemon_alone, "scrape": bench.scrape, "replay": bench.replay, "record": bench.record,
                "wide": bench.wide,
+               "loaded": lambda: loaded(build, bench.cpus, directory),
                "observer": lambda: observer(build, bench.cpus, directory),
                "park": lambda: park(build, bench.cpu, directory),
                "watch": lambda: watch(build, bench.cpus, directory),
