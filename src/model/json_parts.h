@@ -196,6 +196,11 @@ inline constexpr auto kOverheadBoundFields = [](auto& bound, const auto& field) 
   field("samples", bound.samples);
 };
 
+inline constexpr auto kRealtimeFields = [](auto& realtime, const auto& field) {
+  field("priority", realtime.priority);
+  field("budget_percent", realtime.budget_percent);
+};
+
 inline constexpr auto kEntryCostFields = [](auto& cost, const auto& field) {
   field("state", cost.state);
   field("before_ns", cost.before_ns);
@@ -224,6 +229,7 @@ inline constexpr auto kStatusFields = [](auto& status, const auto& field) {
   field("unsupported", status.unsupported);
   if (field.has("nice", status.nice)) field("nice", *status.nice);
   if (field.has("detail", status.detail)) field("detail", *status.detail);
+  if (field.has("realtime", status.realtime)) field("realtime", *status.realtime, kRealtimeFields);
   if (field.has("entry_cost", status.entry_cost)) field("entry_cost", *status.entry_cost, kEntryCostFields);
   if (field.has("aside", status.aside)) field("aside", *status.aside, kAsideFields);
   if (field.has("overhead_bounds", status.overhead_bounds))

@@ -88,6 +88,13 @@ struct OverheadBoundView {
   std::uint64_t samples = 0;   ///< gaps learned from; those of before count for half as much every 15 s
 };
 
+/// Where the thread that drains comes before real-time tasks.
+struct RealtimeView {
+  std::int64_t priority = 0;         ///< of SCHED_FIFO
+  std::uint64_t budget_percent = 0;  ///< of each second, in which it has that
+  bool operator==(const RealtimeView&) const = default;
+};
+
 /// What a timer's interrupt costs a task beside what its events tell, where tasks are watched and no loop measures.
 struct EntryCostView {
   std::string state;            ///< "measuring"; then "known", or "unknown" where no CPU was free enough to measure it
@@ -113,6 +120,7 @@ struct StatusView {
   std::uint64_t drain_interval_ns = 0;
   std::optional<std::int64_t> nice;   ///< of the thread that drains
   std::optional<std::string> detail;  ///< "normal", or "full": callbacks tell their ends
+  std::optional<RealtimeView> realtime;
   std::optional<EntryCostView> entry_cost;
   ReportClock clock;
   ReportLost lost;

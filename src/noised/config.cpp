@@ -192,6 +192,8 @@ std::string differences(const Config& one, const Config& other) {
       {one.listen != other.listen, "service.listen"},
       {one.housekeeping_cpus != other.housekeeping_cpus, "service.housekeeping_cpus"},
       {one.nice != other.nice, "service.nice"},
+      {one.realtime != other.realtime, "service.realtime"},
+      {one.realtime_budget_percent != other.realtime_budget_percent, "service.realtime_budget"},
       {one.series_cap != other.series_cap, "service.series_cap"},
       {one.log_level != other.log_level, "log.level"},
       {one.categories != other.categories, "categories"},

@@ -54,6 +54,8 @@ struct Config {
   std::string listen = "127.0.0.1:10077";          ///< [service] of the metrics; empty: nowhere
   std::string housekeeping_cpus;                   ///< [service] a CPU list; empty: chosen automatically
   int nice = -10;                                  ///< [service] of the thread that drains; -20 to 0
+  int realtime = 0;                                ///< [service] its priority before all others, 1 to 99; 0: none
+  unsigned realtime_budget_percent = 25;           ///< [service] of each second, for which it has that; 1 to 100
   std::uint64_t series_cap = 4096;                 ///< [service] sources with metrics of their own
   LogLevel log_level = LogLevel::info;             ///< [log]
 

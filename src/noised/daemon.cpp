@@ -276,6 +276,14 @@ Status Daemon::drop_privileges() {
   if (Status locked = lock_memory(bool(unlimited)); !locked) log_.warning("{}", locked.error().line());
   if (Status set = set_nice(config.nice); !set) log_.warning("{}", set.error().line());
   settings_.nice = ::getpriority(PRIO_PROCESS, 0);
+  if (config.realtime != 0) {
+    if (Status allowed = allow_realtime(config.realtime); allowed) {
+      drain_priority_.emplace(config.realtime, config.realtime_budget_percent, log_);
+      settings_.realtime = {config.realtime, config.realtime_budget_percent};
+    } else {
+      log_.warning("{}", allowed.error().line());
+    }
+  }
   // The probe threads inherit it: by then, no right to choose it is left.
   if (config.policy == Policy::fifo) {
     if (Status set = set_priority(config.priority); !set) return set;

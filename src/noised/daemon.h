@@ -13,6 +13,7 @@
 #include "model/views.h"
 #include "noised/api/watch_stream.h"
 #include "noised/api/web.h"
+#include "noised/drain_priority.h"
 #include "noised/exchanges.h"
 #include "noised/http/http_server.h"
 #include "noised/http/unix_socket.h"
@@ -88,6 +89,7 @@ class Daemon {
   system::ClockSourceWatch clock_source_;
   std::uint64_t clock_source_due_ns_ = 0;
   std::uint64_t online_due_ns_ = 0;
+  std::optional<DrainPriority> drain_priority_;  // where service.realtime asks for it
   std::optional<UnixSocket> socket_;
   std::optional<Descriptor> web_socket_;
   std::string web_address_;

@@ -31,6 +31,9 @@ Status Daemon::run() {
   options.reload_on_hangup = !options_.duration_ns && !options_.config_file.empty();
   auto ticker = Ticker::create(options);
   if (!ticker) return ticker.error();
+  if (drain_priority_) {
+    if (Status begun = drain_priority_->begin(); !begun) return begun;
+  }
   Watchdog watchdog;
   notify_ready(measuring());
   while (true) {
@@ -49,6 +52,7 @@ Status Daemon::run() {
     server_->wake();  // one atomic load unless somebody follows detours
     tell_of_absence(monotonic_ns());
     look_at_clock_source(monotonic_ns());
+    if (drain_priority_) drain_priority_->after_drain(monotonic_ns());
     watchdog.alive(monotonic_ns());
   }
   notify_stopping();

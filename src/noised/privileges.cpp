@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -116,6 +117,26 @@ Status set_priority(int priority) {
   if (::sched_setscheduler(0, policy, &parameter) == 0) return success();
   return failure("sched_setscheduler: " + errno_text(errno),
                  "policy fifo needs CAP_SYS_NICE, or a limit of real-time priority (LimitRTPRIO=99, ulimit -r)");
+}
+
+Status set_drain_priority(int priority) {
+  const sched_param parameter{priority};
+  const int policy = priority == 0 ? SCHED_OTHER : SCHED_FIFO;
+  if (::sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &parameter) == 0) return success();
+  return failure(fmt::format("sched_setscheduler(SCHED_FIFO, {}): {}", priority, errno_text(errno)),
+                 fmt::format("set the limit of real-time priority (LimitRTPRIO={0}, ulimit -r {0}), or "
+                             "service.realtime to 0",
+                             priority));
+}
+
+Status allow_realtime(int priority) {
+  const auto wanted = static_cast<rlim_t>(priority);
+  rlimit now{};
+  if (::getrlimit(RLIMIT_RTPRIO, &now) == 0 && now.rlim_cur >= wanted) return success();
+  const rlimit raised{wanted, std::max(now.rlim_max, wanted)};
+  if (::setrlimit(RLIMIT_RTPRIO, &raised) == 0) return success();
+  return failure(fmt::format("the limit of real-time priority cannot be {}: {}", priority, errno_text(errno)),
+                 fmt::format("set it before (LimitRTPRIO={0}, ulimit -r {0}), or service.realtime to 0", priority));
 }
 
 Status set_nice(int nice) {

@@ -11,7 +11,12 @@ Status unlimit_locked_memory();
 /// Makes this thread, and those that it creates, real-time ones of this priority (SCHED_FIFO); 0: ordinary ones again,
 /// which always succeeds, and from then on threads that it creates are ordinary ones with nice 0.
 Status set_priority(int priority);
-/// This thread's share of a CPU that others want, too: -20 (most) to 19 (see setpriority(2)).
+/// Makes this thread alone a real-time one of this priority, 0: an ordinary one; those that it creates are ordinary
+/// ones. Once allow_realtime() has succeeded, no capability is needed.
+Status set_drain_priority(int priority);
+/// Lets this process have real-time priorities up to this one without a capability.
+Status allow_realtime(int priority);
+/// This thread's share of a CPU that others want, too: -20 (most) to 0 (see setpriority(2)).
 Status set_nice(int nice);
 
 /// Gives up every capability, for good, and every system call that a measuring daemon has no use for (seccomp: refused

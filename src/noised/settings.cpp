@@ -66,28 +66,36 @@ Status set_quiet_time(Config& config, const std::string& value) {
   return success();
 }
 
-Status set_priority(Config& config, const std::string& value) {
-  int priority = 0;
+Status set_whole(const char* what, const std::string& value, int least, int most, int such_as, int& to) {
+  int number = 0;
   const char* const end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, priority);
-  if (error != std::errc{} || stop != end || priority < 1 || priority > 99) {
-    return usage_error("priority " + in_quotes(value) + " is not between 1 and 99",
-                       "write a whole number from 1 to 99");
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc{} || stop != end || number < least || number > most) {
+    return usage_error(fmt::format("{} {} is not between {} and {}", what, in_quotes(value), least, most),
+                       fmt::format("write a whole number such as {}", such_as));
   }
-  config.priority = priority;
+  to = number;
   return success();
 }
 
-Status set_duty_cycle(Config& config, const std::string& value) {
+Status set_priority(Config& config, const std::string& value) {
+  return set_whole("priority", value, 1, 99, 1, config.priority);
+}
+
+Status set_percent(const char* what, const std::string& value, unsigned& to) {
   unsigned percent = 0;
   const char* const end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, percent);
   if (error != std::errc{} || std::string_view(stop, end) != "%" || percent < 1 || percent > 100) {
-    return usage_error("duty_cycle " + in_quotes(value) + " is not between 1% and 100%",
+    return usage_error(fmt::format("{} {} is not between 1% and 100%", what, in_quotes(value)),
                        "write whole percent, such as 25%");
   }
-  config.duty_percent = percent;
+  to = percent;
   return success();
+}
+
+Status set_duty_cycle(Config& config, const std::string& value) {
+  return set_percent("duty_cycle", value, config.duty_percent);
 }
 
 Status set_quantum(Config& config, const std::string& value) {
@@ -207,13 +215,15 @@ Status set_housekeeping_cpus(Config& config, const std::string& value) {
 }
 
 Status set_nice_value(Config& config, const std::string& value) {
-  int nice = 0;
-  const char* const end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, nice);
-  if (error != std::errc{} || stop != end || nice < -20 || nice > 0)
-    return usage_error("nice " + in_quotes(value) + " is not between -20 and 0", "write a whole number such as -10");
-  config.nice = nice;
-  return success();
+  return set_whole("nice", value, -20, 0, -10, config.nice);
+}
+
+Status set_realtime(Config& config, const std::string& value) {
+  return set_whole("realtime", value, 0, 99, 50, config.realtime);
+}
+
+Status set_realtime_budget(Config& config, const std::string& value) {
+  return set_percent("realtime_budget", value, config.realtime_budget_percent);
 }
 
 Status set_log_level(Config& config, const std::string& value) {
@@ -243,6 +253,8 @@ constexpr std::array kSettings = {
     Setting{"service", "listen", false, set_listen},
     Setting{"service", "housekeeping_cpus", false, set_housekeeping_cpus},
     Setting{"service", "nice", true, set_nice_value},
+    Setting{"service", "realtime", true, set_realtime},
+    Setting{"service", "realtime_budget", false, set_realtime_budget},
     Setting{"service", "series_cap", true, set_series_cap},
     Setting{"log", "level", false, set_log_level},
 };

@@ -62,6 +62,14 @@ std::string aside_text(const AsideView& aside) {
                      format_duration(aside.p50_ns), format_duration(aside.p99_ns), format_duration(aside.max_ns));
 }
 
+// How the thread that drains comes by its CPU.
+std::string urgency_text(const StatusView& status) {
+  const std::string nice = status.nice ? fmt::format(" at nice {}", *status.nice) : "";
+  if (!status.realtime) return nice;
+  return fmt::format(" at real-time priority {} for up to {}% of a second, then{}", status.realtime->priority,
+                     status.realtime->budget_percent, nice);
+}
+
 std::string entry_cost_text(const EntryCostView& cost) {
   const std::string known = cost.state != "known"
                                 ? printable(cost.state)
@@ -86,9 +94,8 @@ std::string to_text(const StatusView& status) {
       "housekeeping  cpus {}, drained every {}{}, {} KiB a CPU{}\n",
       printable(status.version), status.pid, format_duration(status.uptime_ns), printable(status.host),
       printable(status.kernel), measured_text(status), status.aside ? aside_text(*status.aside) : "",
-      printable(status.housekeeping_cpus), format_duration(status.drain_interval_ns),
-      status.nice ? fmt::format(" at nice {}", *status.nice) : "", status.buffer_bytes / 1024,
-      status.detail ? ", detail " + printable(*status.detail) : "");
+      printable(status.housekeeping_cpus), format_duration(status.drain_interval_ns), urgency_text(status),
+      status.buffer_bytes / 1024, status.detail ? ", detail " + printable(*status.detail) : "");
   if (has_loop(status)) text += "time          " + clock_text(status.clock) + "\n";
   if (const std::string blind = blind_text(status.lost); !blind.empty()) text += "blind         " + blind + "\n";
   text += "lost          " + lost_text(status.lost) + "\n";

@@ -93,12 +93,14 @@ def measure(daemon, load, cpus):
 def daemons(build, cpus, directory):
     """By what is measured, a daemon that does it; a loop runs on the last CPU."""
     found = {}
-    for name, of, nice, more in (("watch, nice 0", "all", 0, ["--mode", "watch"]), ("watch", "all", -10, ["--mode", "watch"]),
-                                 ("loop", cpus[-1], -10, [])):
+    for name, of, urgency, more in (("watch, nice 0", "all", "nice = 0", ["--mode", "watch"]),
+                                    ("watch", "all", "", ["--mode", "watch"]),
+                                    ("watch, realtime", "all", "realtime = 99", ["--mode", "watch"]),
+                                    ("loop", cpus[-1], "", []), ("loop, realtime", cpus[-1], "realtime = 99", [])):
         daemon = Daemon(build, of, directory)
-        settings = f"{directory}/nice{nice}.conf"
+        settings = f"{directory}/{len(found)}.conf"
         with open(settings, "w", encoding="ascii") as file:
-            file.write(f"[trace]\ndrain_interval = '{INTERVAL_NS}ns'\n[service]\nnice = {nice}\n")
+            file.write(f"[trace]\ndrain_interval = '{INTERVAL_NS}ns'\n[service]\n{urgency}\n")
         daemon.command[daemon.command.index("--config") + 1] = settings
         daemon.command[daemon.command.index("--log-level") + 1] = "error"  # each tells what a container refuses
         daemon.command += more + ["--web.listen-address", ""]

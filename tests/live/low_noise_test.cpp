@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The instrument does not disturb what it measures.
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +15,7 @@
 #include "daemon.h"
 #include "kernel_counters.h"
 #include "measurement.h"
+#include "report_checks.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -107,6 +112,26 @@ TEST_CASE("low noise: only the thread that drains comes before others") {
     REQUIRE(values.contains(loop));
     for (const auto& [name, value] : values) CHECK(value == (name == "noised" ? nice : 0));
   }
+}
+
+TEST_CASE("low noise: only the thread that drains is a real-time one") {
+  rlimit limit{};
+  REQUIRE(getrlimit(RLIMIT_RTPRIO, &limit) == 0);
+  limit.rlim_max = std::max<rlim_t>(limit.rlim_max, 3);
+  if (setrlimit(RLIMIT_RTPRIO, &limit) != 0) SKIP("the limit of real-time priority cannot be raised here");
+  Daemon daemon("[service]\nrealtime = 3\n");
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(daemon.process().pid()) + "/task")) {
+    const pid_t tid = std::stoi(task.path().filename());
+    const bool drains = tid == daemon.process().pid();
+    sched_param parameter{};
+    REQUIRE(sched_getparam(tid, &parameter) == 0);
+    const int policy = sched_getscheduler(tid) & ~SCHED_RESET_ON_FORK;
+    INFO(tid << ": policy " << policy << ", priority " << parameter.sched_priority);
+    CHECK(policy == (drains ? SCHED_FIFO : SCHED_OTHER));
+    CHECK(parameter.sched_priority == (drains ? 3 : 0));
+  }
+  CHECK(object_in(run(daemon.command({"status", "--json"})).out).at("realtime").at("priority") == 3);
 }
 
 TEST_CASE("low noise: draining interrupts the measured CPU no more than not draining") {

@@ -50,7 +50,8 @@ TEST_CASE("every key is read") {
       "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\nduty_cycle = '25%'\n"
       "quantum = '1ms'\n[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\ndetail = 'full'\n"
       "[service]\nsocket = '/tmp/s'\nsocket_group = 'root'\nlisten = '[::1]:9'\nhousekeeping_cpus = '0,4'\n"
-      "nice = -5\nseries_cap = 64\n[log]\nlevel = 'debug'\n[categories]\n'task:a b' = 'io'\n",
+      "nice = -5\nrealtime = 50\nrealtime_budget = '10%'\nseries_cap = 64\n[log]\nlevel = "
+      "'debug'\n[categories]\n'task:a b' = 'io'\n",
       "f.conf");
   REQUIRE(read);
   const Config& config = read.value();
@@ -73,6 +74,8 @@ TEST_CASE("every key is read") {
   CHECK(config.listen == "[::1]:9");
   CHECK(config.housekeeping_cpus == "0,4");
   CHECK(config.nice == -5);
+  CHECK(config.realtime == 50);
+  CHECK(config.realtime_budget_percent == 10);
   CHECK(config.series_cap == 64);
   CHECK(config.categories == std::map<std::string, Category, std::less<>>{{"task:a b", Category::io}});
   CHECK(config.log_level == LogLevel::debug);
@@ -185,6 +188,9 @@ TEST_CASE("a value out of its range is refused with its line") {
       {"[service]\nsocket = ''", "f.conf:2: the socket path is empty"},
       {"[service]\nnice = -21", "f.conf:2: nice '-21' is not between -20 and 0: write a whole number such as -10"},
       {"[service]\nnice = 1", "f.conf:2: nice '1' is not"},
+      {"[service]\nrealtime = 100",
+       "f.conf:2: realtime '100' is not between 0 and 99: write a whole number such as 50"},
+      {"[service]\nrealtime_budget = '0%'", "f.conf:2: realtime_budget '0%' is not between 1% and 100%: write whole"},
       {"[service]\nlisten = 'localhost:1'", "f.conf:2: 'localhost:1' is not an address to listen on: write such as"},
       {"[service]\nlisten = '127.0.0.1:0'", "f.conf:2: '127.0.0.1:0' is not"},
       {"[service]\nlisten = '127.0.0.1:65536'", "f.conf:2: '127.0.0.1:65536' is not"},
@@ -229,6 +235,8 @@ TEST_CASE("every key that differs is named") {
                                                     {"service.listen", "''"},
                                                     {"service.housekeeping_cpus", "'6'"},
                                                     {"service.nice", "-7"},
+                                                    {"service.realtime", "7"},
+                                                    {"service.realtime_budget", "'7%'"},
                                                     {"service.series_cap", "77"},
                                                     {"log.level", "'error'"}};
   for (const Setting& setting : settings()) {

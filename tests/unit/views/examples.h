@@ -74,6 +74,7 @@ inline StatusView status() {
   status.housekeeping_cpus = "0";
   status.nice = -10;
   status.detail = "normal";
+  status.realtime = {50, 25};
   status.entry_cost = {"known", 6500, 340};
   status.policy = "other";
   status.threshold_ns = 200;

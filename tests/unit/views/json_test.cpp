@@ -79,6 +79,7 @@ TEST_CASE("the status says null for a program that is not attached", "[views]") 
       R"({"name":"local_timer_entry","kind":"vector","attached":"tp_btf","missed":0,"runs":100,"run_ns":8000},)"
       R"({"name":"csd_entry","kind":"csd","attached":null,"missed":0,"runs":0,"run_ns":0}],)"
       R"("unsupported":["csd: no such tracepoint"],"nice":-10,"detail":"normal",)"
+      R"("realtime":{"priority":50,"budget_percent":25},)"
       R"("entry_cost":{"state":"known","before_ns":6500,"after_ns":340}})");
 }
 

@@ -241,7 +241,7 @@ TEST_CASE("the status of a daemon without a loop tells nothing of one", "[views]
   CHECK(text.starts_with(R"(noised 0.1.0, process 77, up 90.0 s
 host          node1, kernel 6.18.0
 watched       tasks of cpus 1
-housekeeping  cpus 0, drained every 10.0 ms at nice -10, 1024 KiB a CPU, detail normal
+housekeeping  cpus 0, drained every 10.0 ms at real-time priority 50 for up to 25% of a second, then at nice -10, 1024 KiB a CPU, detail normal
 lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours (7 ring_full on CPU 1, 4 missed_run)
 entry cost    of a timer's interrupt, at least 6.50 us before and 340 ns after what is told of it
 
@@ -257,7 +257,7 @@ TEST_CASE("the status is a page", "[views]") {
         R"(noised 0.1.0, process 77, up 90.0 s
 host          node1, kernel 6.18.0
 measured      cpus 1, threshold 200 ns, policy other
-housekeeping  cpus 0, drained every 10.0 ms at nice -10, 1024 KiB a CPU, detail normal
+housekeeping  cpus 0, drained every 10.0 ms at real-time priority 50 for up to 25% of a second, then at nice -10, 1024 KiB a CPU, detail normal
 time          clock tsc, uncertainty 25 ns, containment not known yet
 lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours (7 ring_full on CPU 1, 4 missed_run)
 orphans       6 intervals outside every detour
