@@ -277,7 +277,10 @@ Status Daemon::drop_privileges() {
   if (Status set = set_nice(config.nice); !set) log_.warning("{}", set.error().line());
   settings_.nice = ::getpriority(PRIO_PROCESS, 0);
   if (config.realtime != 0) {
-    if (Status allowed = allow_realtime(config.realtime); allowed) {
+    Status allowed = allow_realtime(config.realtime);
+    if (allowed) allowed = set_drain_priority(config.realtime);  // a control group may refuse it, too
+    if (allowed) allowed = set_drain_priority(0);
+    if (allowed) {
       drain_priority_.emplace(config.realtime, config.realtime_budget_percent, log_);
       settings_.realtime = {config.realtime, config.realtime_budget_percent};
     } else {

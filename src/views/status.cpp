@@ -64,7 +64,7 @@ std::string aside_text(const AsideView& aside) {
 
 // How the thread that drains comes by its CPU.
 std::string urgency_text(const StatusView& status) {
-  const std::string nice = status.nice ? fmt::format(" at nice {}", *status.nice) : "";
+  std::string nice = status.nice ? fmt::format(" at nice {}", *status.nice) : "";
   if (!status.realtime) return nice;
   return fmt::format(" at real-time priority {} for up to {}% of a second, then{}", status.realtime->priority,
                      status.realtime->budget_percent, nice);
