@@ -277,12 +277,8 @@ Status Daemon::drop_privileges() {
   if (Status set = set_nice(config.nice); !set) log_.warning("{}", set.error().line());
   settings_.nice = ::getpriority(PRIO_PROCESS, 0);
   if (config.realtime != 0) {
-    Status allowed = allow_realtime(config.realtime);
-    if (allowed) allowed = set_drain_priority(config.realtime);  // a control group may refuse it, too
-    if (allowed) allowed = set_drain_priority(0);
-    if (allowed) {
+    if (Status allowed = allow_realtime(config.realtime); allowed) {
       drain_priority_.emplace(config.realtime, config.realtime_budget_percent, log_);
-      settings_.realtime = {config.realtime, config.realtime_budget_percent};
     } else {
       log_.warning("{}", allowed.error().line());
     }
@@ -340,9 +336,23 @@ Status Daemon::start_aside() {
   return success();
 }
 
+// Once the probe threads have inherited theirs: a thread without CAP_SYS_NICE cannot take back that those it makes are
+// ordinary ones.
+Status Daemon::choose_priority() {
+  if (Status set = set_priority(0); !set) return set;
+  if (!drain_priority_) return success();
+  if (Status begun = drain_priority_->begin(); begun) {
+    settings_.realtime = {options_.config.realtime, options_.config.realtime_budget_percent};
+  } else {  // a control group may refuse it whatever the limit is
+    log_.warning("{}", begun.error().line());
+    drain_priority_.reset();
+  }
+  return success();
+}
+
 // No loop: the programs are told to record, and who asks is told what they see.
 Status Daemon::start_watching() {
-  if (Status set = set_priority(0); !set) return set;
+  if (Status set = choose_priority(); !set) return set;
   start_pipeline();
   std::vector<kernel::WatchedState> states;
   states.reserve(cpus_.probe.size());
@@ -382,7 +392,7 @@ Status Daemon::start_probes() {
     if (!probe) return probe.error();
     probes_.push_back(std::move(probe).value());
   }
-  if (Status set = set_priority(0); !set) return set;
+  if (Status set = choose_priority(); !set) return set;
   if (Status fit = wait_for_phases(); !fit) return fit;
   start_pipeline();
   if (Status aside = start_aside(); !aside) return aside;

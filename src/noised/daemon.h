@@ -58,6 +58,7 @@ class Daemon {
   void start_interrupt_counts();
   Status drop_privileges();
   Status start_probes();
+  Status choose_priority();
   Status start_watching();
   Status start_aside();
   [[nodiscard]] bool has_loops() const { return options_.config.mode != Mode::watch; }

@@ -31,9 +31,6 @@ Status Daemon::run() {
   options.reload_on_hangup = !options_.duration_ns && !options_.config_file.empty();
   auto ticker = Ticker::create(options);
   if (!ticker) return ticker.error();
-  if (drain_priority_) {
-    if (Status begun = drain_priority_->begin(); !begun) return begun;
-  }
   Watchdog watchdog;
   notify_ready(measuring());
   while (true) {

@@ -51,8 +51,8 @@ void DrainPriority::after_drain(std::uint64_t now_ns) {
   if (may || (told_ns_ != 0 && now_ns - told_ns_ < kTellAgainNs)) return;
   told_ns_ = now_ns;
   log_.warning(
-      "draining took more than {}% of a CPU (service.realtime_budget): for the rest of a second it waits as ordinary "
-      "tasks do; so in {} seconds so far",
+      "draining took more than {}% of a CPU (service.realtime_budget): until the next second, or until ordinary tasks "
+      "get a CPU after it, it waits as they do; so in {} seconds so far",
       percent_, budget_.times_used_up());
 }
 

@@ -39,7 +39,8 @@ class DrainPriority {
 
   /// Makes the thread a real-time one; those that it makes from then on are ordinary ones. Fails without the right.
   Status begin();
-  /// Makes it an ordinary one where its budget is used up, until the next second. Two system calls a drain at most.
+  /// Makes it an ordinary one where its budget is used up, until the first drain of a later second: that one comes when
+  /// ordinary tasks get a CPU. Two system calls a drain at most.
   void after_drain(std::uint64_t now_ns);
 
  private:
