@@ -214,6 +214,27 @@ TEST_CASE("watch: what a victim suffers is what is reported, by source, in 20 ru
   std::printf("%u of %u runs are right within %.0f%%\n", right, runs, 100 * kTolerance);
 }
 
+namespace {
+
+// Each wait that is told of a time in which the victim slept, with where in its sleep.
+std::string told_asleep(const std::vector<DetourView>& waits, const std::vector<victim::Sleep>& sleeps) {
+  std::ostringstream text;
+  for (const DetourView& wait : waits) {
+    for (const victim::Sleep& sleep : sleeps) {
+      if (wait.start_ns >= sleep.due_ns || wait.start_ns + wait.duration_ns <= sleep.start_ns) continue;
+      const auto since = static_cast<std::int64_t>(wait.start_ns - sleep.start_ns);
+      text << wait.loss << ", " << wait.duration_ns << " ns from " << since << " ns after it was to sleep for "
+           << sleep.due_ns - sleep.start_ns << " ns, " << sleep.end_ns - sleep.due_ns << " ns late:";
+      for (const DetourEntryView& entry : wait.entries)
+        text << ' ' << entry.kind << ' ' << entry.name << ' ' << entry.self_ns << " ns";
+      text << '\n';
+    }
+  }
+  return text.str();
+}
+
+}  // namespace
+
 TEST_CASE("watch: a victim that sleeps of its own will is told no loss meanwhile") {
   const WatchingDaemon daemon;
   for (const Arguments& noise : {Arguments{}, Arguments{"task", "--work", "2ms", "--period", "20ms"}}) {
@@ -226,6 +247,7 @@ TEST_CASE("watch: a victim that sleeps of its own will is told no loss meanwhile
     const victim::Comparison waits = victim::compare(account, observed.detours);
     std::printf("asleep %.1f ms of its own will, %.1f ms late; waits told %.2f ms, %.3f ms of it while it slept\n",
                 ms(account.voluntary_ns()), ms(account.late_ns()), ms(waits.reported_ns), ms(waits.asleep_ns));
+    INFO(told_asleep(observed.detours, account.sleeps));
     CHECK(waits.asleep_ns == 0);
     if (!noise.empty()) CHECK(waits.reported_ns > 0);
   }
