@@ -16,7 +16,7 @@ constexpr std::uint64_t kStart = 1'000 * kMs;
 
 enum : SourceId { kTimerVector, kTimerSoftirq, kTimerCallback, kFault, kTask, kHrtimer };
 
-Interval interval(SourceId source, Kind kind, std::uint64_t from, std::uint64_t to) {
+Interval piece(SourceId source, Kind kind, std::uint64_t from, std::uint64_t to) {
   return {.start_ns = kStart + from, .end_ns = kStart + to, .source = source, .kind = kind, .flags = 0};
 }
 
@@ -49,10 +49,10 @@ void require_gap(const Gap& gap, GapPlace place, Kind kind, std::uint64_t ns) {
 TEST_CASE("a timer vector, then its softirq with a timer callback inside", "[attribution]") {
   // 300 entry, 1200 vector (its hrtimer 700 of them), 150 between, 2000 softirq (its callback 900 of them), 350 exit.
   const DetourLedger ledger = ledger_of(4'000, {
-                                                   interval(kHrtimer, Kind::hrtimer, 500, 1'200),
-                                                   interval(kTimerVector, Kind::vector, 300, 1'500),
-                                                   interval(kTimerCallback, Kind::timer, 2'000, 2'900),
-                                                   interval(kTimerSoftirq, Kind::softirq, 1'650, 3'650),
+                                                   piece(kHrtimer, Kind::hrtimer, 500, 1'200),
+                                                   piece(kTimerVector, Kind::vector, 300, 1'500),
+                                                   piece(kTimerCallback, Kind::timer, 2'000, 2'900),
+                                                   piece(kTimerSoftirq, Kind::softirq, 1'650, 3'650),
                                                });
   REQUIRE(ledger.entries.size() == 4);
   require_entry(ledger.entries[0], kTimerVector, 300, 0, 500);
@@ -72,7 +72,7 @@ TEST_CASE("a timer vector, then its softirq with a timer callback inside", "[att
 
 TEST_CASE("a page fault inside a task takes none of its time", "[attribution]") {
   const DetourLedger ledger =
-      ledger_of(10'000, {interval(kFault, Kind::page_fault, 4'000, 4'000), interval(kTask, Kind::task, 1'000, 9'500)});
+      ledger_of(10'000, {piece(kFault, Kind::page_fault, 4'000, 4'000), piece(kTask, Kind::task, 1'000, 9'500)});
   REQUIRE(ledger.entries.size() == 2);
   require_entry(ledger.entries[0], kTask, 1'000, 0, 8'500);
   require_entry(ledger.entries[1], kFault, 4'000, 1, 0);
@@ -83,7 +83,7 @@ TEST_CASE("a page fault inside a task takes none of its time", "[attribution]") 
 }
 
 TEST_CASE("a page fault of the loop itself is overhead around an instant", "[attribution]") {
-  const DetourLedger ledger = ledger_of(900, {interval(kFault, Kind::page_fault, 200, 200)});
+  const DetourLedger ledger = ledger_of(900, {piece(kFault, Kind::page_fault, 200, 200)});
   REQUIRE(ledger.entries.size() == 1);
   require_entry(ledger.entries[0], kFault, 200, 0, 0);
   REQUIRE(ledger.gaps.size() == 2);
@@ -96,10 +96,10 @@ TEST_CASE("a page fault of the loop itself is overhead around an instant", "[att
 TEST_CASE("a task is charged for what is left of it by nested work", "[attribution]") {
   // A 2 ms task, interrupted by a vector, with a softirq on top and an NMI inside that; two levels end together.
   const DetourLedger ledger = ledger_of(2 * kMs + 3'000, {
-                                                             interval(kTask, Kind::task, 2'000, 2 * kMs + 2'000),
-                                                             interval(kTimerVector, Kind::vector, 100'000, 103'000),
-                                                             interval(kTimerSoftirq, Kind::softirq, 101'000, 103'000),
-                                                             interval(9, Kind::nmi, 101'500, 102'000),
+                                                             piece(kTask, Kind::task, 2'000, 2 * kMs + 2'000),
+                                                             piece(kTimerVector, Kind::vector, 100'000, 103'000),
+                                                             piece(kTimerSoftirq, Kind::softirq, 101'000, 103'000),
+                                                             piece(9, Kind::nmi, 101'500, 102'000),
                                                          });
   REQUIRE(ledger.entries.size() == 4);
   require_entry(ledger.entries[0], kTask, 2'000, 0, 2 * kMs - 3'000);
@@ -125,7 +125,7 @@ TEST_CASE("a detour with nothing inside is from outside, or unexplained when in 
 }
 
 TEST_CASE("a gap of 4 ms around a timer interrupt of 3 us is not overhead", "[attribution]") {
-  const std::vector<Interval> timer = {interval(kTimerVector, Kind::vector, 500, 3'500)};
+  const std::vector<Interval> timer = {piece(kTimerVector, Kind::vector, 500, 3'500)};
   const DetourLedger guessed = ledger_of(4 * kMs + 3'000, timer);
   REQUIRE(guessed.explained_ns == 3'000);
   REQUIRE(guessed.overhead_ns == 500 + OverheadBounds::kFirstGuessNs);
@@ -145,8 +145,8 @@ TEST_CASE("a gap of 4 ms around a timer interrupt of 3 us is not overhead", "[at
 }
 
 TEST_CASE("of two that end together, the gap behind them is the outer one's", "[attribution]") {
-  const DetourLedger ledger = ledger_of(
-      4'000, {interval(kHrtimer, Kind::hrtimer, 500, 3'000), interval(kTimerVector, Kind::vector, 300, 3'000)});
+  const DetourLedger ledger =
+      ledger_of(4'000, {piece(kHrtimer, Kind::hrtimer, 500, 3'000), piece(kTimerVector, Kind::vector, 300, 3'000)});
   REQUIRE(ledger.gaps.size() == 2);
   require_gap(ledger.gaps[1], GapPlace::after, Kind::vector, 1'000);
 }
@@ -157,9 +157,9 @@ TEST_CASE("each gap has the bound of its own place and kind", "[attribution]") {
     bounds.learn({GapPlace::before, Kind::vector, 1});      // the floor
     bounds.learn({GapPlace::between, Kind::task, 15'000});  // over 20 us
   }
-  const DetourLedger ledger = ledger_of(
-      100'000, {interval(kTimerVector, Kind::vector, 20'000, 40'000), interval(kTask, Kind::task, 60'000, 80'000)},
-      false, bounds);
+  const DetourLedger ledger =
+      ledger_of(100'000, {piece(kTimerVector, Kind::vector, 20'000, 40'000), piece(kTask, Kind::task, 60'000, 80'000)},
+                false, bounds);
   REQUIRE(ledger.explained_ns == 40'000);
   REQUIRE(ledger.overhead_ns == OverheadBounds::kFloorNs + 20'000 + OverheadBounds::kFirstGuessNs);
   REQUIRE(ledger.outside_ns() == 60'000 - ledger.overhead_ns);
@@ -195,14 +195,14 @@ TEST_CASE("an interval outside the detour explains none of it", "[attribution]")
   REQUIRE(ledger.explained_ns == 0);
   for (const LedgerEntry& entry : ledger.entries) REQUIRE(entry.self_ns == 0);
 
-  const DetourLedger with_one_inside = ledger_of(1'000, {earlier, interval(9, Kind::nmi, 300, 500), touching, later});
+  const DetourLedger with_one_inside = ledger_of(1'000, {earlier, piece(9, Kind::nmi, 300, 500), touching, later});
   REQUIRE(with_one_inside.explained_ns == 200);
 }
 
 TEST_CASE("a detour of length zero has nothing to book", "[attribution]") {
   REQUIRE(ledger_of(0, {}).gaps.empty());
   REQUIRE(ledger_of(0, {}, true).unexplained_ns == 0);
-  const DetourLedger instant = ledger_of(0, {interval(kFault, Kind::page_fault, 0, 0)});
+  const DetourLedger instant = ledger_of(0, {piece(kFault, Kind::page_fault, 0, 0)});
   REQUIRE(instant.gaps.empty());
   REQUIRE(instant.entries.size() == 1);
   require_entry(instant.entries[0], kFault, 0, 0, 0);
@@ -210,8 +210,8 @@ TEST_CASE("a detour of length zero has nothing to book", "[attribution]") {
 }
 
 TEST_CASE("of two that started together the shorter is inside", "[attribution]") {
-  const Interval outer = interval(kTask, Kind::task, 100, 900);
-  const Interval inner = interval(kTimerVector, Kind::vector, 100, 300);
+  const Interval outer = piece(kTask, Kind::task, 100, 900);
+  const Interval inner = piece(kTimerVector, Kind::vector, 100, 300);
   for (const auto& intervals : {std::vector{outer, inner}, std::vector{inner, outer}}) {
     const DetourLedger ledger = ledger_of(1'000, intervals);
     REQUIRE(ledger.entries.size() == 2);
@@ -222,8 +222,7 @@ TEST_CASE("of two that started together the shorter is inside", "[attribution]")
 }
 
 TEST_CASE("touching intervals are side by side", "[attribution]") {
-  const DetourLedger ledger =
-      ledger_of(1'000, {interval(1, Kind::irq, 200, 500), interval(2, Kind::softirq, 500, 800)});
+  const DetourLedger ledger = ledger_of(1'000, {piece(1, Kind::irq, 200, 500), piece(2, Kind::softirq, 500, 800)});
   REQUIRE(ledger.entries.size() == 2);
   require_entry(ledger.entries[0], 1, 200, 0, 300);
   require_entry(ledger.entries[1], 2, 500, 0, 300);
@@ -232,7 +231,7 @@ TEST_CASE("touching intervals are side by side", "[attribution]") {
 
 TEST_CASE("a depth of more than 255 is shown as 255", "[attribution]") {
   std::vector<Interval> deep;
-  for (SourceId i = 0; i < 300; ++i) deep.push_back(interval(i, Kind::vector, i, 1'000 - i));
+  for (SourceId i = 0; i < 300; ++i) deep.push_back(piece(i, Kind::vector, i, 1'000 - i));
   const DetourLedger ledger = ledger_of(1'000, deep);
   REQUIRE(ledger.entries.size() == 300);
   REQUIRE(ledger.entries[254].depth == 254);
@@ -252,8 +251,8 @@ TEST_CASE("of two that both began before the detour the later one owns it", "[at
 }
 
 TEST_CASE("what overlaps is named and nested by what is still open", "[attribution]") {
-  const DetourLedger ledger = ledger_of(1'000, {interval(1, Kind::irq, 100, 300), interval(2, Kind::softirq, 200, 500),
-                                                interval(3, Kind::task, 400, 600)});
+  const DetourLedger ledger = ledger_of(
+      1'000, {piece(1, Kind::irq, 100, 300), piece(2, Kind::softirq, 200, 500), piece(3, Kind::task, 400, 600)});
   REQUIRE(ledger.entries.size() == 3);
   require_entry(ledger.entries[0], 1, 100, 0, 100);
   require_entry(ledger.entries[1], 2, 200, 1, 200);

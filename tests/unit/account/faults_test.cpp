@@ -16,14 +16,14 @@ Interval fault(std::uint64_t at_ns, std::uint64_t ip) { return Interval{at_ns, a
 Interval handling(std::uint64_t start_ns, std::uint64_t end_ns, std::uint8_t flags = 0) {
   return Interval{start_ns, end_ns, 2, Kind::page_fault, static_cast<std::uint8_t>(NOISED_FLAG_HANDLING | flags), 0, 0};
 }
-Interval task(std::uint64_t start_ns, std::uint64_t end_ns) {
+Interval handled(std::uint64_t start_ns, std::uint64_t end_ns) {
   return Interval{start_ns, end_ns, 3, Kind::task, 0, 7, 0};
 }
 
 }  // namespace
 
 TEST_CASE("a fault takes the time of its handling", "[attribution]") {
-  std::vector<Interval> intervals = {task(0, 1'000), fault(100, 0xa), handling(120, 300), fault(400, 0xb),
+  std::vector<Interval> intervals = {handled(0, 1'000), fault(100, 0xa), handling(120, 300), fault(400, 0xb),
                                      handling(410, 500, NOISED_FLAG_SPLIT)};
   join_faults(intervals);
   REQUIRE(intervals.size() == 3);
@@ -44,7 +44,7 @@ TEST_CASE("a handling without its own fault stays apart", "[attribution]") {
   CHECK(intervals[1].end_ns == 300);
   CHECK(intervals[2].start_ns == 310);
   // Another task ran since: the fault is not this one's.
-  intervals = {fault(50, 0xa), task(60, 200), handling(100, 120)};
+  intervals = {fault(50, 0xa), handled(60, 200), handling(100, 120)};
   join_faults(intervals);
   CHECK(intervals.size() == 3);
   CHECK(intervals[0].end_ns == 50);

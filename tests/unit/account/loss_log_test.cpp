@@ -20,7 +20,7 @@ Loss loss_of(std::uint32_t pid, std::uint64_t start_ns, std::uint64_t end_ns) {
   return loss;
 }
 
-DetourLedger ledger_of(std::vector<LedgerEntry> entries) {
+DetourLedger loss_ledger(std::vector<LedgerEntry> entries) {
   DetourLedger ledger;
   ledger.entries = std::move(entries);
   return ledger;
@@ -33,7 +33,7 @@ LedgerEntry entry(SourceId source, std::uint64_t self_ns) {
   return entry;
 }
 
-std::uint64_t sum_of(std::span<const LossLog::Part> parts) {
+std::uint64_t log_sum(std::span<const LossLog::Part> parts) {
   std::uint64_t sum = 0;
   for (const LossLog::Part& part : parts) sum += part.ns;
   return sum;
@@ -45,7 +45,7 @@ TEST_CASE("a loss in the log has the time of each source once, gaps included", "
   SourceTable sources;
   const SourceId timer = sources.intern(Kind::vector, "local_timer");
   const SourceId task = sources.intern(Kind::task, "crond");
-  DetourLedger ledger = ledger_of({entry(timer, 10), entry(task, 20), entry(timer, 5)});
+  DetourLedger ledger = loss_ledger({entry(timer, 10), entry(task, 20), entry(timer, 5)});
   ledger.overhead_ns = 3;
   ledger.hypervisor_ns = 7;
   ledger.hardware_ns = 2;
@@ -58,7 +58,7 @@ TEST_CASE("a loss in the log has the time of each source once, gaps included", "
   CHECK(kept.pid == 12);
   CHECK(kept.incomplete);
   CHECK(kept.duration_ns == 48);
-  CHECK(sum_of(log.parts_of(kept)) == 48);
+  CHECK(log_sum(log.parts_of(kept)) == 48);
   CHECK(log.parts_of(kept).size() == 6);
   CHECK(log.parts_of(kept)[0].source == timer);
   CHECK(log.parts_of(kept)[0].ns == 15);
@@ -67,7 +67,7 @@ TEST_CASE("a loss in the log has the time of each source once, gaps included", "
 TEST_CASE("a log takes over another one, and what has no room is counted", "[pipeline]") {
   SourceTable sources;
   const SourceId task = sources.intern(Kind::task, "crond");
-  const DetourLedger ledger = ledger_of({entry(task, 20)});
+  const DetourLedger ledger = loss_ledger({entry(task, 20)});
   LossLog kept;
   LossLog next;
   kept.add(loss_of(1, 100, 120), ledger, sources);

@@ -35,8 +35,8 @@ DetourLedger detour(std::uint64_t start_ns, std::uint64_t hypervisor_ns, std::ve
   return ledger;
 }
 
-struct Scene {
-  Scene() { marks.add(StealWindow{1, 2, 1}); }  // from now on it remembers
+struct StealScene {
+  StealScene() { marks.add(StealWindow{1, 2, 1}); }  // from now on it remembers
   void add(const DetourLedger& ledger) {
     marks.add(ledger, [this](SourceId source, Kind kind, std::uint64_t ns, bool again) {
       proofs.push_back({source, kind, ns, again});
@@ -49,7 +49,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("steal marks: what the rest of a window has no room for was taken from a part", "[attribution]") {
-  Scene scene;
+  StealScene scene;
   scene.add(detour(1'000, 10));
   scene.marks.add(StealWindow{2'000, 6'000, 900});
   scene.add(detour(1'990, 30));  // 20 of it in the window
@@ -63,7 +63,7 @@ TEST_CASE("steal marks: what the rest of a window has no room for was taken from
 }
 
 TEST_CASE("steal marks: a part that two windows took from is one", "[attribution]") {
-  Scene scene;
+  StealScene scene;
   scene.add(detour(1'000, 10));
   scene.add(detour(2'000, 100'000));
   scene.marks.add(StealWindow{1'500, 52'000, 20'000});
@@ -75,7 +75,7 @@ TEST_CASE("steal marks: a part that two windows took from is one", "[attribution
 TEST_CASE("steal marks: where something was not seen, nothing is proven", "[attribution]") {
   const StealWindow window{2'000, 60'000, 40'000};
   const auto proofs = [&](auto&& spoil) {
-    Scene scene;
+    StealScene scene;
     scene.add(detour(1'000, 10));
     scene.marks.add(window);
     scene.add(detour(3'000, 45'000));
@@ -83,17 +83,17 @@ TEST_CASE("steal marks: where something was not seen, nothing is proven", "[attr
     scene.add(detour(70'000, 10));
     return scene.proofs.size();
   };
-  CHECK(proofs([](Scene&) {}) == 1);
-  CHECK(proofs([](Scene& scene) { scene.marks.add_unseen({50'000, 50'001, false}); }) == 0);
-  CHECK(proofs([](Scene& scene) { scene.marks.add_unseen({60'000, 61'000, false}); }) == 1);
-  CHECK(proofs([](Scene& scene) {
+  CHECK(proofs([](StealScene&) {}) == 1);
+  CHECK(proofs([](StealScene& scene) { scene.marks.add_unseen({50'000, 50'001, false}); }) == 0);
+  CHECK(proofs([](StealScene& scene) { scene.marks.add_unseen({60'000, 61'000, false}); }) == 1);
+  CHECK(proofs([](StealScene& scene) {
           DetourLedger doubtful = detour(50'000, 0);
           doubtful.detour = {50'000, 50'100, true};
           doubtful.unexplained_ns = 100;
           scene.add(doubtful);
         }) == 0);
-  CHECK(proofs([](Scene& scene) { scene.marks.forget(); }) == 0);
-  CHECK(proofs([](Scene& scene) {
+  CHECK(proofs([](StealScene& scene) { scene.marks.forget(); }) == 0);
+  CHECK(proofs([](StealScene& scene) {
           for (std::uint64_t i = 0; i < StealMarks::kParts; ++i) scene.add(detour(50'000 + i, 1));
         }) == 0);
   StealMarks fresh;  // the first window: nothing was remembered before
@@ -107,7 +107,7 @@ TEST_CASE("steal marks: where something was not seen, nothing is proven", "[attr
 }
 
 TEST_CASE("steal marks: more than there is room for proves nothing", "[attribution]") {
-  Scene scene;
+  StealScene scene;
   scene.add(detour(1'000, 10));
   scene.marks.add(StealWindow{2'000, 60'000, 45'001});
   scene.add(detour(3'000, 45'000));
@@ -122,7 +122,7 @@ TEST_CASE("steal marks: of no part more is told than was taken from it", "[attri
   std::uint64_t stolen_ns = 0;
   std::uint64_t proven_ns = 0;
   for (int round = 0; round < 100; ++round) {
-    Scene scene;
+    StealScene scene;
     scene.add(detour(10, 1));
     std::map<SourceId, std::uint64_t> taken;  // by part: each has a source of its own
     SourceId next = 1;

@@ -34,7 +34,7 @@ class Sums : public WatchSink {
   std::vector<std::uint64_t> gone_lives;
 };
 
-struct Scene {
+struct LivesScene {
   void run(std::size_t cpu, TaskRun run, TaskCounts counts) {
     run.counts = counts;
     watch.add(cpu, run, {run.start_ns, run.end_ns, 1, Kind::task, 0, run.pid, 0});
@@ -109,7 +109,7 @@ TEST_CASE("lives: a table that is full forgets those that have not run for longe
 }
 
 TEST_CASE("watch: a thread that execs is one life under its leader's pid, and the leader another one") {
-  Scene scene;
+  LivesScene scene;
   scene.run(0, run_of(100, 100, kLeader, 1'000), {0, 50, 50, 0, 500, 0});
   scene.run(1, run_of(101, 100, kThread, 1'000), {0, 7, 7, 0, 70, 0});
   scene.watch.settle(2'000);
@@ -139,7 +139,7 @@ TEST_CASE("watch: a thread that execs is one life under its leader's pid, and th
 }
 
 TEST_CASE("watch: a thread that execs in the run in which it was first seen, while that went on, is one life") {
-  Scene scene;
+  LivesScene scene;
   scene.watch.add(0, {1'500, 1'600, 2, Kind::vector, 0, 0, 0});
   scene.watch.add(0, {101, kNoName, 1, 1'000, kThread.slot}, 4'000);
   TaskRun run = run_of(100, 100, {kThread.slot, kLeader.birth}, 1'000);
@@ -152,7 +152,7 @@ TEST_CASE("watch: a thread that execs in the run in which it was first seen, whi
 }
 
 TEST_CASE("watch: a new life at the same pid begins with its own first counts") {
-  Scene scene;
+  LivesScene scene;
   scene.run(0, run_of(5, 5, {10, 1}, 100), {1'000, 30, 20, 10, 300, 3});
   scene.run(0, run_of(5, 5, {11, 2}, 200), {0, 1, 1, 0, 12, 0});          // just born
   scene.run(0, run_of(5, 5, {12, 3}, 300), {9'000, 80, 70, 10, 900, 9});  // it ran elsewhere before
@@ -169,7 +169,7 @@ TEST_CASE("watch: a new life at the same pid begins with its own first counts") 
 }
 
 TEST_CASE("watch: counts that wrap go on, counts that fall are another task's") {
-  Scene scene;
+  LivesScene scene;
   constexpr std::uint32_t kLast = UINT32_MAX;
   scene.run(0, run_of(5, 5, {10, 1}, 100), {0, kLast - 1, kLast, 7, kLast - 3, 0});
   scene.run(0, run_of(5, 5, {10, 1}, 200), {0, kLast, 0, 7, 6, 0});

@@ -37,8 +37,7 @@ double normal(double x, double centre, double deviation) {
   return std::exp(-z * z / 2) / (deviation * std::sqrt(2 * std::numbers::pi));
 }
 
-DetourLedger ledger(std::uint64_t start_ns, std::uint64_t busy_ns, std::uint64_t overhead_ns,
-                    std::uint64_t outside_ns) {
+DetourLedger dense(std::uint64_t start_ns, std::uint64_t busy_ns, std::uint64_t overhead_ns, std::uint64_t outside_ns) {
   DetourLedger made;
   made.detour = {start_ns, start_ns + busy_ns + overhead_ns + outside_ns, false};
   made.explained_ns = busy_ns;
@@ -182,9 +181,9 @@ TEST_CASE("only overhead and time without kernel activity tell loop and kernel a
     interval.start_ns = now + 4'000;
     interval.end_ns = interval.start_ns + busy;
     distributions.add(interval);
-    distributions.add(ledger(now, busy, 12'000, 30));
+    distributions.add(dense(now, busy, 12'000, 30));
     overhead += 12'000;
-    distributions.add(ledger(now + 500'000, 0, 0, 250));  // the host
+    distributions.add(dense(now + 500'000, 0, 0, 250));  // the host
   }
   const DensityComparison result = distributions.finish(3);
   CHECK(result.cpu == 3);
@@ -202,10 +201,10 @@ TEST_CASE("only overhead and time without kernel activity tell loop and kernel a
 TEST_CASE("the longest pause that divides nothing is the least overhead of a sound detour", "[analysis]") {
   LeastOverhead least;
   CHECK(least.bound_ns(200) == 200);
-  least.add(ledger(0, 0, 0, 100));
-  least.add(ledger(0, 10, 9'000, 0));
-  least.add(ledger(0, 10, 7'000, 0));
-  DetourLedger doubtful = ledger(0, 10, 50, 0);
+  least.add(dense(0, 0, 0, 100));
+  least.add(dense(0, 10, 9'000, 0));
+  least.add(dense(0, 10, 7'000, 0));
+  DetourLedger doubtful = dense(0, 10, 50, 0);
   doubtful.detour.in_doubt = true;
   least.add(doubtful);
   CHECK(least.bound_ns(200) == 7'000);

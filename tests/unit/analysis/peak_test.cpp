@@ -31,7 +31,7 @@ class Counted : public PlayerVisitor {
   PeakCounter counter;
 };
 
-struct Truth {
+struct PeakTruth {
   std::map<std::vector<std::string>, std::uint64_t> combinations;
   std::map<std::string, std::uint64_t> sources;
   std::uint64_t detours = 0;
@@ -68,7 +68,7 @@ TEST_CASE("a peak of a recording has the detours and self times of that length, 
   }
   finish(run, recorder);
   write_blocks(recorder, file.value());
-  Truth truth;
+  PeakTruth truth;
   for (const std::string& text : run.detours) truth.add(views::parse_detour(text).value());
 
   auto player = Player::open(directory.path("run"));

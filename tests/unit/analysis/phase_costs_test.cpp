@@ -49,7 +49,7 @@ std::map<SourceId, Seen> repeat(const SourceTable& sources, const SimulatedCpu& 
   return seen;
 }
 
-struct Names {
+struct CostNames {
   SourceTable table;
   SourceId tick = table.intern(Kind::vector, "local_timer");
   SourceId timer = table.intern(Kind::softirq, "TIMER");
@@ -67,7 +67,7 @@ bool near(double value, double truth, double margin) { return std::abs(value - t
 }  // namespace
 
 TEST_CASE("the cost of a tick is known, and its interval holds it 19 times of 20", "[analysis]") {
-  const Names names;
+  const CostNames names;
   SimulatedCpu cpu;
   cpu.white_ns = 500;
   cpu.sources = {ticks(names.tick)};
@@ -82,7 +82,7 @@ TEST_CASE("the cost of a tick is known, and its interval holds it 19 times of 20
 }
 
 TEST_CASE("long phases are hit more often, and that is no cost", "[analysis]") {
-  const Names names;
+  const CostNames names;
   SimulatedCpu cpu;
   cpu.white_ns = 10'000;  // by itself this seems to be 10 us * 10 us / 100 us = 1 us of a tick
   cpu.phases = 10'000;
@@ -94,7 +94,7 @@ TEST_CASE("long phases are hit more often, and that is no cost", "[analysis]") {
 }
 
 TEST_CASE("who comes with a tick is not blamed for it", "[analysis]") {
-  const Names names;
+  const CostNames names;
   SimulatedCpu cpu;
   cpu.white_ns = 500;
   cpu.phases = 6'000;
@@ -119,7 +119,7 @@ TEST_CASE("who comes with a tick is not blamed for it", "[analysis]") {
 }
 
 TEST_CASE("who always comes together is named together", "[analysis]") {
-  const Names names;
+  const CostNames names;
   SimulatedCpu cpu;
   cpu.white_ns = 500;
   cpu.sources = {ticks(names.tick)};
@@ -134,7 +134,7 @@ TEST_CASE("who always comes together is named together", "[analysis]") {
 }
 
 TEST_CASE("a cache that is refilled over several phases is paid for by all of them", "[analysis]") {
-  const Names names;
+  const CostNames names;
   SimulatedCpu cpu;
   cpu.white_ns = 500;
   cpu.sources = {ticks(names.tick)};
@@ -149,7 +149,7 @@ TEST_CASE("a cache that is refilled over several phases is paid for by all of th
 }
 
 TEST_CASE("without a phase to compare with there is no cost, but a reason", "[analysis]") {
-  const Names names;
+  const CostNames names;
   SimulatedCpu cpu;
   cpu.work_ns = 10'000'000;
   cpu.phases = 300;

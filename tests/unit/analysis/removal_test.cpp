@@ -12,7 +12,7 @@ using namespace noised::analysis;
 
 namespace {
 
-LedgerEntry entry(SourceId source, Kind kind, std::uint8_t depth, std::uint64_t self_ns) {
+LedgerEntry removable(SourceId source, Kind kind, std::uint8_t depth, std::uint64_t self_ns) {
   LedgerEntry made;
   made.source = source;
   made.kind = kind;
@@ -40,7 +40,7 @@ std::uint64_t without(const DetourLedger& ledger, SourceId source) {
 
 TEST_CASE("an interrupt that only ran one timer goes with it, and the overhead too", "[projection]") {
   DetourLedger tick;
-  tick.entries = {entry(kTimerVector, Kind::vector, 0, 100), entry(kTick, Kind::hrtimer, 1, 20)};
+  tick.entries = {removable(kTimerVector, Kind::vector, 0, 100), removable(kTick, Kind::hrtimer, 1, 20)};
   tick.overhead_ns = 1'000;
   tick.hardware_ns = 7;
   CHECK(without(tick, kTick) == 1'120);
@@ -50,8 +50,8 @@ TEST_CASE("an interrupt that only ran one timer goes with it, and the overhead t
 
 TEST_CASE("what also ran another timer stays, and what runs afterwards keeps the overhead", "[projection]") {
   DetourLedger two;
-  two.entries = {entry(kTimerVector, Kind::vector, 0, 100), entry(kTick, Kind::hrtimer, 1, 20),
-                 entry(kWakeup, Kind::hrtimer, 1, 30), entry(kSoftirq, Kind::softirq, 0, 50)};
+  two.entries = {removable(kTimerVector, Kind::vector, 0, 100), removable(kTick, Kind::hrtimer, 1, 20),
+                 removable(kWakeup, Kind::hrtimer, 1, 30), removable(kSoftirq, Kind::softirq, 0, 50)};
   two.overhead_ns = 1'000;
   CHECK(without(two, kTick) == 20);
   CHECK(without(two, kWakeup) == 30);
@@ -61,9 +61,9 @@ TEST_CASE("what also ran another timer stays, and what runs afterwards keeps the
 
 TEST_CASE("an interrupt inside a source would have come anyway, its page faults not", "[projection]") {
   DetourLedger busy;
-  busy.entries = {entry(kWorker, Kind::task, 0, 500),     entry(kWork, Kind::work, 1, 300),
-                  entry(kFault, Kind::page_fault, 2, 40), entry(kTimerVector, Kind::vector, 2, 100),
-                  entry(kTick, Kind::hrtimer, 3, 20),     entry(kNmi, Kind::nmi, 1, 9)};
+  busy.entries = {removable(kWorker, Kind::task, 0, 500),     removable(kWork, Kind::work, 1, 300),
+                  removable(kFault, Kind::page_fault, 2, 40), removable(kTimerVector, Kind::vector, 2, 100),
+                  removable(kTick, Kind::hrtimer, 3, 20),     removable(kNmi, Kind::nmi, 1, 9)};
   busy.overhead_ns = 1'000;
   CHECK(without(busy, kWorker) == 840);
   CHECK(without(busy, kWork) == 840);  // the worker ran for nothing else
@@ -74,7 +74,7 @@ TEST_CASE("an interrupt inside a source would have come anyway, its page faults 
 
 TEST_CASE("the same source several times in a detour goes everywhere", "[projection]") {
   DetourLedger twice;
-  twice.entries = {entry(kNmi, Kind::nmi, 0, 10), entry(kNmi, Kind::nmi, 0, 11)};
+  twice.entries = {removable(kNmi, Kind::nmi, 0, 10), removable(kNmi, Kind::nmi, 0, 11)};
   twice.overhead_ns = 5;
   CHECK(without(twice, kNmi) == 26);
   const DetourLedger nothing;
@@ -87,12 +87,12 @@ TEST_CASE("sources with the most time are chosen, and those with the longest", "
   for (std::uint64_t i = 0; i < 10; ++i) {
     DetourLedger ledger;
     const SourceId id = sources.intern(Kind::irq, std::to_string(i));
-    ledger.entries.assign(20 - i, entry(id, Kind::irq, 0, 10));
+    ledger.entries.assign(20 - i, removable(id, Kind::irq, 0, 10));
     totals.add(ledger, sources);
   }
   DetourLedger seldom;
-  seldom.entries = {entry(sources.intern(Kind::task, "seldom"), Kind::task, 0, 50),
-                    entry(sources.intern(Kind::page_fault, "user"), Kind::page_fault, 0, 0)};
+  seldom.entries = {removable(sources.intern(Kind::task, "seldom"), Kind::task, 0, 50),
+                    removable(sources.intern(Kind::page_fault, "user"), Kind::page_fault, 0, 0)};
   seldom.hypervisor_ns = 20;
   seldom.hardware_ns = 40;
   seldom.overhead_ns = 1'000;

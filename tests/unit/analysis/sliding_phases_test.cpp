@@ -19,7 +19,7 @@ using Catch::Approx;
 namespace {
 
 /// Stretches of time, each nanosecond of them work or detour.
-using Stretch = std::vector<bool>;
+using Away = std::vector<bool>;
 
 struct Start {
   std::uint64_t position = 0;  // observed before it
@@ -27,7 +27,7 @@ struct Start {
 };
 
 /// The delay of a phase that begins in the middle of a nanosecond; nothing if its end is not observed.
-std::optional<double> walk(const Stretch& away, std::size_t start, std::uint64_t grain) {
+std::optional<double> walk(const Away& away, std::size_t start, std::uint64_t grain) {
   std::uint64_t left = 2 * grain;  // halves
   std::uint64_t delay = 0;
   for (std::size_t half = 2 * start + 1; half < 2 * away.size(); ++half) {
@@ -40,10 +40,10 @@ std::optional<double> walk(const Stretch& away, std::size_t start, std::uint64_t
   return std::nullopt;
 }
 
-std::vector<Start> walk_all(const std::vector<Stretch>& stretches, std::uint64_t grain) {
+std::vector<Start> walk_all(const std::vector<Away>& stretches, std::uint64_t grain) {
   std::vector<Start> starts;
   std::uint64_t before = 0;
-  for (const Stretch& stretch : stretches) {
+  for (const Away& stretch : stretches) {
     for (std::size_t at = 0; at < stretch.size(); ++at) {
       if (const auto excess = walk(stretch, at, grain)) starts.push_back({before + at, *excess});
     }
@@ -53,9 +53,9 @@ std::vector<Start> walk_all(const std::vector<Stretch>& stretches, std::uint64_t
 }
 
 /// The same stretches as detours, some of which follow each other without a pause.
-void slide(const std::vector<Stretch>& stretches, std::mt19937_64& random, SlidingPhases& phases) {
+void slide(const std::vector<Away>& stretches, std::mt19937_64& random, SlidingPhases& phases) {
   std::uint64_t now = 1'000;
-  for (const Stretch& stretch : stretches) {
+  for (const Away& stretch : stretches) {
     phases.begin(now);
     for (std::size_t at = 0; at < stretch.size();) {
       std::size_t end = at;
@@ -69,10 +69,10 @@ void slide(const std::vector<Stretch>& stretches, std::mt19937_64& random, Slidi
   }
 }
 
-std::vector<Stretch> random_stretches(std::mt19937_64& random) {
-  std::vector<Stretch> made(1 + random() % 3);
+std::vector<Away> random_stretches(std::mt19937_64& random) {
+  std::vector<Away> made(1 + random() % 3);
   const std::uint64_t busy = 2 + random() % 40;
-  for (Stretch& stretch : made) {
+  for (Away& stretch : made) {
     stretch.resize(random() % 300);
     for (std::size_t at = 0; at < stretch.size(); at += 1 + random() % busy) {
       for (std::uint64_t n = random() % 6; n > 0 && at < stretch.size(); --n, ++at) stretch[at] = true;
@@ -123,9 +123,9 @@ TEST_CASE("phases are what a walk through each of them says", "[projection]") {
   std::mt19937_64 random(Catch::getSeed());
   for (int round = 0; round < 400; ++round) {
     const std::uint64_t grain = 1 + random() % 60;
-    const std::vector<Stretch> stretches = random_stretches(random);
+    const std::vector<Away> stretches = random_stretches(random);
     std::uint64_t observed = 0;
-    for (const Stretch& stretch : stretches) observed += stretch.size();
+    for (const Away& stretch : stretches) observed += stretch.size();
     ExcessBlocks blocks(observed);
     SlidingPhases phases(grain, blocks);
     slide(stretches, random, phases);

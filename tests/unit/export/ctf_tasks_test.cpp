@@ -14,7 +14,7 @@ using namespace noised::test;
 
 namespace {
 
-struct Read {
+struct ReadTasks {
   std::uint64_t intervals = 0;
   std::uint64_t runs = 0;
   std::uint64_t run_ns = 0;
@@ -29,7 +29,7 @@ struct Read {
   std::uint64_t self_ns = 0;
 };
 
-void read_run(Bytes& bytes, Read& read) {
+void read_run(Bytes& bytes, ReadTasks& read) {
   const auto pid = bytes.take<std::uint32_t>();
   CHECK(bytes.take<std::uint32_t>() == WatchedRun::process_of(pid));
   (void)bytes.take<std::uint32_t>();  // name
@@ -42,7 +42,7 @@ void read_run(Bytes& bytes, Read& read) {
   read.unseen_wait_ns += bytes.take<std::uint64_t>();
 }
 
-void read_loss(Bytes& bytes, LossKind kind, Read& read) {
+void read_loss(Bytes& bytes, LossKind kind, ReadTasks& read) {
   CHECK(bytes.take<std::uint32_t>() >= WatchedRun::kFirstPid);
   (void)bytes.take<std::uint32_t>();  // name
   ++read.losses[kind];
@@ -61,7 +61,7 @@ void read_loss(Bytes& bytes, LossKind kind, Read& read) {
   }
 }
 
-void read_event(std::uint16_t id, Bytes& bytes, Read& read) {
+void read_event(std::uint16_t id, Bytes& bytes, ReadTasks& read) {
   if (id == kCtfRun) return read_run(bytes, read);
   if (id == kCtfRunning) {
     (void)bytes.take<std::uint32_t>();
@@ -87,7 +87,7 @@ TEST_CASE("watched tasks in CTF: three streams a CPU, in order, with all that th
   const WatchReport watched = run.watch_report();
   REQUIRE(export_ctf(play_of(directory.path("run")), directory.path("out"), no_progress));
 
-  Read read;
+  ReadTasks read;
   for (const unsigned cpu : {1U, 3U}) {
     const auto stream = [&](const char* name) {
       return read_ctf_stream(directory.path("out/" + std::string(name) + "_" + std::to_string(cpu)), cpu,

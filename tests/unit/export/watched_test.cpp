@@ -39,7 +39,7 @@ struct Recorded {
   [[nodiscard]] std::string path() const { return directory.path("run"); }
 };
 
-std::vector<std::vector<std::uint64_t>> records_of(std::istream& trace) {
+std::vector<std::vector<std::uint64_t>> watched_records(std::istream& trace) {
   std::vector<std::vector<std::uint64_t>> records;
   for (std::string line; std::getline(trace, line);) {
     std::istringstream words(line);
@@ -90,7 +90,7 @@ TEST_CASE("in Paraver each watched thread is a row of its process, whose states 
   std::uint64_t lost_ns = 0;
   std::uint64_t overlap_ns = 0;
   std::map<std::uint64_t, std::uint64_t> kinds;
-  for (const auto& record : records_of(trace)) {
+  for (const auto& record : watched_records(trace)) {
     REQUIRE(record.size() == 8);
     CHECK(record[1] <= 2);
     CHECK(record[3] <= 2);

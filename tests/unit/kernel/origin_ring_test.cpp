@@ -16,8 +16,8 @@ using namespace noised::kernel;
 
 namespace {
 
-struct Ring {
-  explicit Ring(std::uint32_t size, std::uint32_t position = 0) : bits(size), slots(std::size_t{1} << size) {
+struct Origins {
+  explicit Origins(std::uint32_t size, std::uint32_t position = 0) : bits(size), slots(std::size_t{1} << size) {
     state.origin_head = state.origin_tail = state.origin_limit = position;
     reader.add(state, slots.data(), size);
   }
@@ -69,7 +69,7 @@ TEST_CASE("every origin that found room comes out in order, lap after lap, and n
           "[trace]") {
   const std::uint32_t bits = GENERATE(6U, 9U, 11U);
   // So that positions pass 2^32 on the way, and laps 2^15 where they are short: 80,000 rounds of 32 at most.
-  Ring ring(bits, bits == 6 ? 0 : 0U - (8U << bits));
+  Origins ring(bits, bits == 6 ? 0 : 0U - (8U << bits));
   std::mt19937 random(bits);
   std::uint64_t next = 1;
   std::uint64_t expected = 1;
@@ -89,7 +89,7 @@ TEST_CASE("every origin that found room comes out in order, lap after lap, and n
 }
 
 TEST_CASE("an origin that is begun and not finished holds up what comes after it, and nothing is lost", "[trace]") {
-  Ring ring(9);
+  Origins ring(9);
   // Every slot has been used: what is in it is whole, and old.
   for (std::uint64_t number = 0; number < 3'000; ++number) {
     REQUIRE(ring.put(number));
@@ -115,7 +115,7 @@ TEST_CASE("an origin that is begun and not finished holds up what comes after it
 
 TEST_CASE("a writer and a reader at the same time agree on every origin", "[trace]") {
   constexpr std::uint64_t kOrigins = 300'000;
-  Ring ring(9);
+  Origins ring(9);
   std::thread writer([&] {
     for (std::uint64_t number = 1; number <= kOrigins;) {
       if (ring.put(number)) ++number;
@@ -136,10 +136,10 @@ TEST_CASE("a writer and a reader at the same time agree on every origin", "[trac
 TEST_CASE("origins of many CPUs come out in order of time, and one that is not finished holds up its own CPU's only",
           "[trace]") {
   constexpr std::size_t kCpus = 256;
-  std::deque<Ring> rings;  // their own readers are not used
+  std::deque<Origins> rings;  // their own readers are not used
   OriginRings reader;
   for (std::size_t cpu = 0; cpu < kCpus; ++cpu) {
-    Ring& ring = rings.emplace_back(9);
+    Origins& ring = rings.emplace_back(9);
     reader.add(ring.state, ring.slots.data(), ring.bits);
   }
   std::mt19937 random(1);

@@ -4,7 +4,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <random>
 #include <tuple>
@@ -17,8 +16,6 @@ namespace {
 using noised::Histogram;
 using noised::HistogramBucket;
 using Buckets = std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>>;
-
-constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 Buckets buckets_of(const Histogram& histogram) {
   Buckets buckets;
@@ -56,7 +53,7 @@ void check_bucket(std::uint64_t value) {
 
 TEST_CASE("a bucket holds its value and is at most 1/64 wide", "[statistics]") {
   check_bucket(0);
-  check_bucket(kMax);
+  check_bucket(UINT64_MAX);
   for (unsigned power = 0; power < 64; ++power) {
     const std::uint64_t boundary = std::uint64_t{1} << power;
     for (const std::uint64_t value : {boundary - 1, boundary, boundary + 1, boundary + boundary / 2}) {
@@ -70,7 +67,7 @@ TEST_CASE("a bucket holds its value and is at most 1/64 wide", "[statistics]") {
 TEST_CASE("buckets cover every u64 without gap or overlap", "[statistics]") {
   std::size_t buckets = 1;
   std::uint64_t high = Histogram::bucket_of(0).high_ns;
-  for (; high != kMax; ++buckets) {
+  for (; high != UINT64_MAX; ++buckets) {
     const HistogramBucket next = Histogram::bucket_of(high + 1);
     REQUIRE(next.low_ns == high + 1);
     high = next.high_ns;
@@ -91,7 +88,7 @@ TEST_CASE("counts match a naive count of random durations", "[statistics]") {
   for (int round = 0; round < 20; ++round) {
     std::vector<std::uint64_t> values = random_values(random, 1 + random() % 3000);
     values.push_back(0);
-    values.push_back(kMax);
+    values.push_back(UINT64_MAX);
     std::map<std::uint64_t, std::uint64_t> naive;
     for (const std::uint64_t value : values) ++naive[Histogram::bucket_of(value).low_ns];
     Buckets expected;
@@ -122,9 +119,9 @@ TEST_CASE("a quantile is the upper bound of the bucket of the sorted list's valu
 
 TEST_CASE("the highest quantile is exact in rank for counts beyond a double", "[statistics]") {
   Histogram histogram;
-  histogram.add(1, kMax - 1);
+  histogram.add(1, UINT64_MAX - 1);
   histogram.add(1000000);
-  REQUIRE(histogram.count() == kMax);
+  REQUIRE(histogram.count() == UINT64_MAX);
   REQUIRE(histogram.quantile(1) == Histogram::bucket_of(1000000).high_ns);
   REQUIRE(histogram.quantile(0.999999) == 1);
   REQUIRE(histogram.quantile(0) == 1);
@@ -170,14 +167,14 @@ TEST_CASE("merging histograms is associative, commutative and like adding", "[st
 
 TEST_CASE("a full histogram stays full", "[statistics]") {
   Histogram histogram;
-  histogram.add(5, kMax);
+  histogram.add(5, UINT64_MAX);
   histogram.add(5, 3);
-  histogram.add(6, kMax);
+  histogram.add(6, UINT64_MAX);
   Histogram other = histogram;
   other.merge(histogram);
-  REQUIRE(other.count() == kMax);
-  REQUIRE(buckets_of(other) == Buckets{{5, 5, kMax}, {6, 6, kMax}});
-  REQUIRE(other.quantile(1) == 5);  // no rank is above kMax
+  REQUIRE(other.count() == UINT64_MAX);
+  REQUIRE(buckets_of(other) == Buckets{{5, 5, UINT64_MAX}, {6, 6, UINT64_MAX}});
+  REQUIRE(other.quantile(1) == 5);  // no rank is above UINT64_MAX
 }
 
 TEST_CASE("a copied histogram is its own, and forgets what it held", "[statistics]") {

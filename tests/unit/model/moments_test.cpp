@@ -6,7 +6,6 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <vector>
 
@@ -18,8 +17,6 @@ using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
 using noised::Moments;
 using Values = std::vector<std::uint64_t>;
-
-constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 Moments moments_of(const Values& values) {
   Moments moments;
@@ -55,7 +52,7 @@ void check(const Moments& moments, const Values& values) {
 }
 
 // Offset plus 0 to spread - 1; small enough that a total of 2000 fits u64.
-Values random_values(std::mt19937_64& random, std::size_t count, std::uint64_t offset, std::uint64_t spread) {
+Values random_samples(std::mt19937_64& random, std::size_t count, std::uint64_t offset, std::uint64_t spread) {
   Values values(count);
   for (std::uint64_t& value : values) value = offset + random() % spread;
   return values;
@@ -75,10 +72,10 @@ TEST_CASE("no durations have moments of zero", "[statistics]") {
 }
 
 TEST_CASE("one duration has no deviation", "[statistics]") {
-  const Moments one = moments_of({kMax});
-  REQUIRE(one.min_ns() == kMax);
-  REQUIRE(one.max_ns() == kMax);
-  REQUIRE(one.mean_ns() == kMax);
+  const Moments one = moments_of({UINT64_MAX});
+  REQUIRE(one.min_ns() == UINT64_MAX);
+  REQUIRE(one.max_ns() == UINT64_MAX);
+  REQUIRE(one.mean_ns() == UINT64_MAX);
   REQUIRE(one.stddev() == 0);
 }
 
@@ -99,15 +96,15 @@ TEST_CASE("the mean is rounded to the nearest integer, half up", "[statistics]")
 
 TEST_CASE("moments match two passes on random and adversarial durations", "[statistics]") {
   std::mt19937_64 random(1);
-  const std::uint64_t large = kMax / 2000 - 1000000;  // 2^53: where a double no longer holds every integer
+  const std::uint64_t large = UINT64_MAX / 2000 - 1000000;  // 2^53: where a double no longer holds every integer
   for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1000000000}, large}) {
     for (const std::uint64_t spread : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{10}, std::uint64_t{1000000}}) {
       CAPTURE(offset, spread);
-      const Values values = random_values(random, 2000, offset, spread);
+      const Values values = random_samples(random, 2000, offset, spread);
       check(moments_of(values), values);
     }
   }
-  Values outlier = random_values(random, 1000, 200, 10);
+  Values outlier = random_samples(random, 1000, 200, 10);
   outlier.push_back(std::uint64_t{1} << 50);
   check(moments_of(outlier), outlier);
   outlier.insert(outlier.begin(), std::uint64_t{1} << 52);
@@ -126,9 +123,9 @@ TEST_CASE("merging moments is associative, commutative and like adding", "[stati
   std::mt19937_64 random(2);
   for (int round = 0; round < 50; ++round) {
     const std::uint64_t offset = (std::uint64_t{1} << 52) >> (random() % 52);
-    const Values a = random_values(random, random() % 300, offset, 1 + random() % 100000);
-    const Values b = random_values(random, 1 + random() % 300, offset / 2, 1 + random() % 100);
-    const Values c = random_values(random, random() % 300, offset * 2, 1 + random() % 10);
+    const Values a = random_samples(random, random() % 300, offset, 1 + random() % 100000);
+    const Values b = random_samples(random, 1 + random() % 300, offset / 2, 1 + random() % 100);
+    const Values c = random_samples(random, random() % 300, offset * 2, 1 + random() % 10);
 
     Moments left = moments_of(a);
     left.merge(moments_of(b));
@@ -162,13 +159,13 @@ TEST_CASE("moments add up many equal sets without losing the deviation", "[stati
 }
 
 TEST_CASE("a full total stays full and the largest deviation fits", "[statistics]") {
-  Moments moments = moments_of({kMax, kMax});
-  REQUIRE(moments.total_ns() == kMax);
-  moments.merge(moments_of({0, kMax}));
-  REQUIRE(moments.total_ns() == kMax);
+  Moments moments = moments_of({UINT64_MAX, UINT64_MAX});
+  REQUIRE(moments.total_ns() == UINT64_MAX);
+  moments.merge(moments_of({0, UINT64_MAX}));
+  REQUIRE(moments.total_ns() == UINT64_MAX);
   REQUIRE(moments.count() == 4);
   REQUIRE(moments.min_ns() == 0);
 
-  const std::uint64_t widest = moments_of({0, kMax}).stddev_ns();
+  const std::uint64_t widest = moments_of({0, UINT64_MAX}).stddev_ns();
   REQUIRE_THAT(static_cast<double>(widest), WithinRel(0x1p64 / std::sqrt(2.0), 1e-12));
 }

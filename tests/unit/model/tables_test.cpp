@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <random>
 #include <tuple>
@@ -24,8 +23,6 @@ using noised::Kind;
 using noised::Ledger;
 using noised::SourceId;
 using noised::SourceStatistics;
-
-constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
 
 struct Counted : Ledger {
   Detour detour;
@@ -106,10 +103,10 @@ TEST_CASE("a ledger adds up only when its parts are the duration", "[statistics]
     ++*part;
   }
   REQUIRE(Ledger{}.adds_up_to(0));
-  REQUIRE(Ledger{.hardware_ns = kMax}.adds_up_to(kMax));
+  REQUIRE(Ledger{.hardware_ns = UINT64_MAX}.adds_up_to(UINT64_MAX));
   // 2^64 - 1 + 2 is 1 when it wraps: that is not adding up.
-  REQUIRE_FALSE(Ledger{.explained_ns = kMax, .overhead_ns = 2}.adds_up_to(1));
-  REQUIRE(Ledger{.explained_ns = kMax, .overhead_ns = 2}.sum_ns() == kMax);
+  REQUIRE_FALSE(Ledger{.explained_ns = UINT64_MAX, .overhead_ns = 2}.adds_up_to(1));
+  REQUIRE(Ledger{.explained_ns = UINT64_MAX, .overhead_ns = 2}.sum_ns() == UINT64_MAX);
 }
 
 TEST_CASE("a ledger names its gaps in order, those without time left out", "[statistics]") {
@@ -131,9 +128,9 @@ TEST_CASE("adding ledgers adds each part and stops when it is full", "[statistic
   CHECK(ledger.hardware_ns == 4);
   CHECK(ledger.outside_ns() == 7);
   CHECK(ledger.adds_up_to(15));
-  ledger +=
-      Ledger{.explained_ns = kMax, .overhead_ns = 20, .hypervisor_ns = 30, .hardware_ns = 40, .unexplained_ns = 50};
-  CHECK(ledger.explained_ns == kMax);
+  ledger += Ledger{
+      .explained_ns = UINT64_MAX, .overhead_ns = 20, .hypervisor_ns = 30, .hardware_ns = 40, .unexplained_ns = 50};
+  CHECK(ledger.explained_ns == UINT64_MAX);
   CHECK(ledger.overhead_ns == 22);
   CHECK(ledger.hypervisor_ns == 33);
   CHECK(ledger.hardware_ns == 44);

@@ -57,7 +57,7 @@ void play_counts(Playback& playback, std::uint64_t observed_ns, std::uint64_t no
   REQUIRE_FALSE(playback.play({room.data(), writer.size()}, nullptr).has_value());
 }
 
-DetourLedger detour(std::uint64_t start_ns, std::uint64_t end_ns) {
+DetourLedger stretch_detour(std::uint64_t start_ns, std::uint64_t end_ns) {
   DetourLedger ledger;
   ledger.detour = {start_ns, end_ns, false};
   return ledger;
@@ -69,9 +69,9 @@ TEST_CASE("of a daemon that ran before, only what was recorded counts", "[projec
   const auto playback = playback_from(1'000);
   Stretches stretches(*playback);
   stretches.begins(0, 10);
-  stretches.detour(0, detour(1'500, 1'600), "");
+  stretches.detour(0, stretch_detour(1'500, 1'600), "");
   stretches.gap(0, 1'700, 1'800);
-  stretches.detour(0, detour(1'900, 2'000), "");
+  stretches.detour(0, stretch_detour(1'900, 2'000), "");
   play_counts(*playback, 1'200, 3'000);  // 700 are in the first stretch
   stretches.finish();
   CHECK(stretches.seen == std::vector<Stretch>{{1'000, 1'700}, {1'800, 2'300}});
@@ -91,9 +91,9 @@ TEST_CASE("time that had no room in a recording is no quiet time", "[projection]
   const auto playback = playback_from(1'000);
   Stretches stretches(*playback);
   stretches.begins(0, 10);
-  stretches.detour(0, detour(1'500, 1'600), "");
+  stretches.detour(0, stretch_detour(1'500, 1'600), "");
   stretches.begins(0, 10);  // a new part, and when observation began, again
-  stretches.detour(0, detour(8'000, 8'100), "");
+  stretches.detour(0, stretch_detour(8'000, 8'100), "");
   stretches.sample(0, 8'500, 1);
   play_counts(*playback, 9'000, 10'000);
   stretches.finish();

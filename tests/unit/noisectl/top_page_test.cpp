@@ -17,7 +17,7 @@ using client::TopStyle;
 
 namespace {
 
-client::TopSample sample(std::uint64_t seconds = 10) {
+client::TopSample one_source(std::uint64_t seconds = 10) {
   client::TopSample sample{examples::report(), {}, examples::status(), {}};
   sample.report.elapsed_ns = seconds * 1'000'000'000;
   sample.report.cpus[0].observed_ns = sample.report.elapsed_ns;
@@ -26,11 +26,11 @@ client::TopSample sample(std::uint64_t seconds = 10) {
   return sample;
 }
 
-const client::TopKey kCrond{1, "task:crond"};
+const client::TopKey kOpened{1, "task:crond"};
 
 TopChainsView chains(std::size_t count = 2) {
   TopChainsView view;
-  view.source = kCrond;
+  view.source = kOpened;
   view.chains = {{"pid 42, woken by systemd[1] on CPU 0, of /system.slice/cron.service", 3, 900'000, 450'000},
                  {"chain not told: in detours of very many intervals", 40, 20'000, 0}};
   while (view.chains.size() < count) view.chains.push_back({"chain " + std::to_string(view.chains.size()), 1, 10, 10});
@@ -44,22 +44,22 @@ TopChainsView chains(std::size_t count = 2) {
 /// The list with two samples, and crond opened.
 TopModel opened() {
   TopModel top;
-  top.add(sample());
-  top.add(sample(15));
+  top.add(one_source());
+  top.add(one_source(15));
   top.press('n');
-  REQUIRE(top.sources()[0].key == kCrond);
+  REQUIRE(top.sources()[0].key == kOpened);
   top.press('\r');
   return top;
 }
 
-std::string text(const std::vector<client::TopLine>& lines) {
+std::string text_of(const std::vector<client::TopLine>& lines) {
   std::string all;
   for (const client::TopLine& line : lines) all += line.text + "\n";
   return all;
 }
 
 bool shows(const TopModel& top, const std::string& part) {
-  return text(client::lay_out(top, 80, 24)).find(part) != std::string::npos;
+  return text_of(client::lay_out(top, 80, 24)).find(part) != std::string::npos;
 }
 
 bool has_alarm(const TopModel& top, const std::string& part) {
@@ -76,15 +76,15 @@ TEST_CASE("Enter opens the selected source, Escape and q go back to it", "[noise
     TopModel top;
     top.press('\r');
     CHECK_FALSE(top.opened());  // there is nothing to open
-    top.add(sample());
+    top.add(one_source());
     top.press('j');
     CHECK(top.press('\r'));
-    CHECK(top.opened() == kCrond);
+    CHECK(top.opened() == kOpened);
     CHECK(top.press('x'));  // orders are for the list
     CHECK(top.sort() == client::TopSort::stolen);
     CHECK(top.press(back));
     CHECK_FALSE(top.opened());
-    CHECK(top.sources()[top.selection()].key == kCrond);
+    CHECK(top.sources()[top.selection()].key == kOpened);
     CHECK_FALSE(top.press('q'));
   }
 }
@@ -111,7 +111,7 @@ TEST_CASE("chains of another source, or while paused, are not taken", "[noisectl
 TEST_CASE("a page of an opened source of 80 columns", "[noisectl]") {
   TopModel top = opened();
   top.add(chains());
-  CHECK(text(client::lay_out(top, 80, 20)) ==
+  CHECK(text_of(client::lay_out(top, 80, 20)) ==
         R"(noised  node1  kernel 6.18.0  up 90.0 s  housekeeping cpus 0
 lost: nothing lost
 taken by noised and noisectl: nothing
@@ -149,7 +149,7 @@ TEST_CASE("what the stream does not tell stands out", "[noisectl]") {
   top.add(view);
   CHECK(shows(top, "not seen yet"));
   CHECK_FALSE(has_alarm(top, "not received"));
-  client::TopSample anew = sample(1);  // a daemon that started anew
+  client::TopSample anew = one_source(1);  // a daemon that started anew
   anew.report.sources.clear();
   top.add(anew);
   CHECK(shows(top, "the daemon has not seen this source"));

@@ -49,7 +49,7 @@ std::string text(const std::vector<client::TopLine>& lines) {
   return all;
 }
 
-bool has_alarm(const std::vector<client::TopLine>& lines, const std::string& part) {
+bool lines_alarm(const std::vector<client::TopLine>& lines, const std::string& part) {
   return std::any_of(lines.begin(), lines.end(), [&](const client::TopLine& line) {
     return line.style == TopStyle::alarm && line.text.find(part) != std::string::npos;
   });
@@ -169,7 +169,7 @@ TEST_CASE("a daemon that is gone leaves its last numbers and a message until it 
   TopModel top = model();
   top.unreachable("no daemon at /x: start one");
   auto lines = client::lay_out(top, 120, 30);
-  CHECK(has_alarm(lines, "no daemon at /x: start one (trying again)"));
+  CHECK(lines_alarm(lines, "no daemon at /x: start one (trying again)"));
   CHECK(text(lines).find("vector:local_timer") != std::string::npos);
   top.add(sample(11));
   CHECK(top.problem().empty());
@@ -205,9 +205,9 @@ TEST_CASE("what is lost, paused or unexplained stands out", "[noisectl]") {
   top.add(bad);
   top.press('p');
   const auto lines = client::lay_out(top, 120, 30);
-  CHECK(has_alarm(lines, "LOST: 7 events"));
-  CHECK(has_alarm(lines, "PAUSED"));
-  CHECK_FALSE(has_alarm(client::lay_out(model(), 120, 30), "lost"));
+  CHECK(lines_alarm(lines, "LOST: 7 events"));
+  CHECK(lines_alarm(lines, "PAUSED"));
+  CHECK_FALSE(lines_alarm(client::lay_out(model(), 120, 30), "lost"));
 }
 
 TEST_CASE("help is there when asked for", "[noisectl]") {

@@ -9,10 +9,12 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "noisectl/commands/watch.h"
+#include "unit/base/texts.h"
 #include "unit/noisectl/watch_scene.h"
 
 using namespace noised;
 using namespace noised::exports;
+using noised::test::has;
 using test::Asker;
 using test::FakeDaemon;
 using test::Noisectl;
@@ -28,11 +30,6 @@ client::TaskWatchOptions watch(const test::TemporaryDirectory& directory, std::v
 }
 
 std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
-
-bool has(const std::string& text, const std::string& part) {
-  UNSCOPED_INFO(text);
-  return text.find(part) != std::string::npos;
-}
 
 void wait_until(const std::function<bool()>& true_now) {
   while (!true_now()) std::this_thread::sleep_for(std::chrono::milliseconds{5});

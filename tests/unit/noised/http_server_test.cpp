@@ -15,11 +15,13 @@
 #include "noised/http/http_server.h"
 #include "noised/http/unix_socket.h"
 #include "unit/base/temporary_directory.h"
+#include "unit/base/texts.h"
 #include "unit/noised/http_client.h"
 
 namespace noised {
 
 using namespace noised::daemon;
+using noised::test::has;
 
 namespace {
 
@@ -67,8 +69,6 @@ struct Server {
   UnixSocket socket;
   std::unique_ptr<HttpServer> http;
 };
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::size_t count_threads() {
   std::size_t count = 0;

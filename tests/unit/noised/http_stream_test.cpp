@@ -16,11 +16,13 @@
 #include "noised/http/http_server.h"
 #include "noised/http/unix_socket.h"
 #include "unit/base/temporary_directory.h"
+#include "unit/base/texts.h"
 #include "unit/noised/http_client.h"
 
 namespace noised {
 
 using namespace noised::daemon;
+using noised::test::has;
 
 namespace {
 
@@ -98,8 +100,8 @@ class LateSource : public StreamSource {
   int reads_ = 0;
 };
 
-struct Server {
-  Server() : socket(UnixSocket::listen(directory.path("s")).value()) {
+struct StreamServer {
+  StreamServer() : socket(UnixSocket::listen(directory.path("s")).value()) {
     std::vector<HttpRoute> routes;
     routes.push_back({"/v1/status", PlainHandler([](const HttpRequest&) { return HttpResponse{200, "a/b", "up"}; })});
     routes.push_back({"/feed", StreamHandler([this](const HttpRequest& request) -> StreamReply {
@@ -135,8 +137,6 @@ struct Server {
   std::unique_ptr<HttpServer> http;
 };
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 bool becomes_true(const std::function<bool()>& condition) {
   for (int i = 0; i < 2000; ++i) {
     if (condition()) return true;
@@ -156,7 +156,7 @@ double process_cpu_seconds() {
 }  // namespace
 
 TEST_CASE("a stream sends what there is, then what comes with each wake, then ends") {
-  Server server;
+  StreamServer server;
   server.feed.put("one\n");
   test::RawClient client = server.client();
   client.get("/feed");
@@ -176,7 +176,7 @@ TEST_CASE("a stream sends what there is, then what comes with each wake, then en
 }
 
 TEST_CASE("a stream with nothing to send neither spins nor keeps others waiting") {
-  Server server;
+  StreamServer server;
   const test::RawClient client = server.stream();
   CHECK(becomes_true([&] { return server.feed.reads > 0; }));
   const unsigned reads = server.feed.reads;
@@ -192,7 +192,7 @@ TEST_CASE("a stream with nothing to send neither spins nor keeps others waiting"
 }
 
 TEST_CASE("a wake between reading the source and suspending the stream is not lost") {
-  const Server server;
+  const StreamServer server;
   test::RawClient client = server.client();
   client.get("/late");
   CHECK(has(client.read_all(), "late"));
@@ -200,7 +200,7 @@ TEST_CASE("a wake between reading the source and suspending the stream is not lo
 }
 
 TEST_CASE("HTTP/1.0 clients get a stream without chunks") {
-  Server server;
+  StreamServer server;
   server.feed.put("one\n");
   test::RawClient client = server.client();
   client.send("GET /feed HTTP/1.0\r\n\r\n");
@@ -213,7 +213,7 @@ TEST_CASE("HTTP/1.0 clients get a stream without chunks") {
 }
 
 TEST_CASE("a line larger than every buffer arrives whole") {
-  Server server;
+  StreamServer server;
   const std::string line = std::string(300'000, 'y') + "\n";
   test::RawClient client = server.stream();
   server.feed.put(line);
@@ -225,7 +225,7 @@ TEST_CASE("a line larger than every buffer arrives whole") {
 }
 
 TEST_CASE("a stream can be refused by its handler; HEAD opens none") {
-  Server server;
+  StreamServer server;
   test::RawClient client = server.client();
   client.get("/feed?min=x");
   CHECK(has(client.read_until("bad min"), "HTTP/1.1 400 "));
@@ -235,7 +235,7 @@ TEST_CASE("a stream can be refused by its handler; HEAD opens none") {
 }
 
 TEST_CASE("a source that throws ends its own stream only") {
-  Server server;
+  StreamServer server;
   test::RawClient client = server.client();
   client.get("/throws");
   const std::string answer = client.read_all();
@@ -247,7 +247,7 @@ TEST_CASE("a source that throws ends its own stream only") {
 }
 
 TEST_CASE("a client that has gone is noticed at the next wake, without new data") {
-  Server server;
+  StreamServer server;
   test::RawClient client = server.stream();
   CHECK(becomes_true([&] { return server.feed.sources == 1; }));
   client.disconnect();
@@ -258,7 +258,7 @@ TEST_CASE("a client that has gone is noticed at the next wake, without new data"
 }
 
 TEST_CASE("a client that does not read holds back only itself") {
-  Server server;
+  StreamServer server;
   test::RawClient client = server.stream("/endless");
   std::size_t sent = 0;
   CHECK(becomes_true([&] {
@@ -281,7 +281,7 @@ TEST_CASE("a client that does not read holds back only itself") {
 }
 
 TEST_CASE("streams over their limit are refused, and there is room again when one goes") {
-  Server server;
+  StreamServer server;
   std::vector<test::RawClient> clients;
   for (unsigned i = 0; i < HttpStreams::kLimit; ++i) clients.push_back(server.stream());
   test::RawClient over = server.client();
@@ -299,7 +299,7 @@ TEST_CASE("streams over their limit are refused, and there is room again when on
 }
 
 TEST_CASE("stopping ends every stream properly, also one that nobody reads") {
-  Server server;
+  StreamServer server;
   test::RawClient waiting = server.stream();
   const test::RawClient stuck = server.stream("/endless");
   CHECK(becomes_true([&] { return server.feed.reads > 0; }));
@@ -310,7 +310,7 @@ TEST_CASE("stopping ends every stream properly, also one that nobody reads") {
 }
 
 TEST_CASE("wakes from another thread while clients come and go lose nothing") {
-  Server server;
+  StreamServer server;
   std::atomic<bool> done{false};
   std::thread waker([&] {
     while (!done) {

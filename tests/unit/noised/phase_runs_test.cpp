@@ -37,7 +37,7 @@ ClockMap make_clock() {
 }
 
 /// A daemon's main thread, without the rest of a daemon.
-struct Scene {
+struct RunsScene {
   noised_cpu state{};
   std::vector<std::unique_ptr<Probe>> probes;
   RecordedRun run;
@@ -48,7 +48,7 @@ struct Scene {
   Config config;
   PhaseRuns runs{probes, recorder, exchange, clock, log, config, {}};
 
-  Scene() {
+  RunsScene() {
     ProbeOptions options;
     options.cpu = static_cast<unsigned>(sched_getcpu());
     options.threshold_ticks = 2'000;
@@ -87,7 +87,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("phases run while they are recorded, and the loop does afterwards", "[phases]") {
-  Scene scene;
+  RunsScene scene;
   const auto answer = scene.ask({kGrainNs, {0, 4'096}, std::nullopt});
   REQUIRE(answer);
   REQUIRE(*answer);
@@ -114,7 +114,7 @@ TEST_CASE("phases run while they are recorded, and the loop does afterwards", "[
 }
 
 TEST_CASE("phases that cannot be are refused with the reason, and the probe is as it was", "[phases]") {
-  Scene scene;
+  RunsScene scene;
   const auto level = scene.ask({kGrainNs, {7, 0}, std::nullopt});
   REQUIRE(level);
   REQUIRE_FALSE(*level);
@@ -125,7 +125,7 @@ TEST_CASE("phases that cannot be are refused with the reason, and the probe is a
 }
 
 TEST_CASE("a client that goes before its phases run leaves none behind", "[phases]") {
-  Scene scene;
+  RunsScene scene;
   const auto answer = scene.ask({kGrainNs, {}, std::nullopt});
   REQUIRE(answer);
   CHECK(*answer);

@@ -48,7 +48,7 @@ bool can_connect(const std::string& path) {
   return ::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
 }
 
-Error refusal(const std::string& path) {
+Error refusal_at(const std::string& path) {
   const auto made = UnixSocket::listen(path);
   REQUIRE_FALSE(made);
   CHECK(made.error().line().find('\n') == std::string::npos);
@@ -100,7 +100,7 @@ TEST_CASE("a second daemon on the same path is refused and disturbs nothing") {
   const std::string path = directory.path("run/noised.sock");
   const auto first = UnixSocket::listen(path);
   REQUIRE(first);
-  const Error error = refusal(path);
+  const Error error = refusal_at(path);
   CHECK(error.code == ExitCode::failed);
   CHECK(error.what == "another noised already listens on " + path);
   CHECK(error.remedy.find("--socket") != std::string::npos);
@@ -112,7 +112,7 @@ TEST_CASE("a listener that holds no lock is refused too, also when its backlog i
   const test::TemporaryDirectory directory;
   const std::string path = directory.path("noised.sock");
   const Descriptor other = bound_socket(path, true);
-  CHECK(refusal(path).what == "another noised already listens on " + path);
+  CHECK(refusal_at(path).what == "another noised already listens on " + path);
   std::vector<Descriptor> waiting;
   for (int i = 0; i < 8; ++i) {
     Descriptor client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -122,7 +122,7 @@ TEST_CASE("a listener that holds no lock is refused too, also when its backlog i
     (void)::connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
     waiting.push_back(std::move(client));
   }
-  CHECK(refusal(path).what == "another noised already listens on " + path);
+  CHECK(refusal_at(path).what == "another noised already listens on " + path);
   CHECK(fs::exists(path));
   CHECK_FALSE(fs::exists(path + ".lock"));
 }
@@ -168,14 +168,14 @@ TEST_CASE("a held lock decides even before there is a socket") {
   const std::string path = directory.path("noised.sock");
   const Descriptor lock(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
-  CHECK(refusal(path).what == "another noised already listens on " + path);
+  CHECK(refusal_at(path).what == "another noised already listens on " + path);
   CHECK(fs::exists(path + ".lock"));
 }
 
 TEST_CASE("what is not a socket is left alone") {
   const test::TemporaryDirectory directory;
   directory.write("noised.sock", "precious");
-  const Error error = refusal(directory.path("noised.sock"));
+  const Error error = refusal_at(directory.path("noised.sock"));
   CHECK(error.code == ExitCode::failed);
   CHECK(error.what == directory.path("noised.sock") + " exists and is not a socket");
   CHECK(fs::file_size(directory.path("noised.sock")) == 8);
@@ -185,14 +185,14 @@ TEST_CASE("what is not a socket is left alone") {
 TEST_CASE("a path that cannot be written is named with its errno and a remedy") {
   const test::TemporaryDirectory directory;
   directory.write("file", "");
-  const Error below_file = refusal(directory.path("file/noised.sock"));
+  const Error below_file = refusal_at(directory.path("file/noised.sock"));
   CHECK(below_file.code == ExitCode::failed);
   CHECK(below_file.line().find(directory.path("file")) != std::string::npos);
   CHECK(below_file.line().find("Not a directory") != std::string::npos);
   CHECK(below_file.line().find("--socket PATH") != std::string::npos);
-  const Error no_parent = refusal(directory.path("a/b/noised.sock"));
+  const Error no_parent = refusal_at(directory.path("a/b/noised.sock"));
   CHECK(no_parent.what == "cannot create the directory " + directory.path("a/b") + ": No such file or directory");
-  CHECK(refusal("/proc/noised.sock").what.starts_with("cannot create /proc/noised.sock.lock: "));
+  CHECK(refusal_at("/proc/noised.sock").what.starts_with("cannot create /proc/noised.sock.lock: "));
   CHECK_FALSE(fs::exists(directory.path("a")));
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("a path that no socket can have is a usage error") {
   for (const std::string& path : {std::string(), directory.path("x") + "/", std::string("/tmp/a\0b", 8),
                                   std::string("/tmp/a\nb"), directory.path(std::string(108, 'x'))}) {
     INFO(path);
-    CHECK(refusal(path).code == ExitCode::usage);
+    CHECK(refusal_at(path).code == ExitCode::usage);
   }
   CHECK(fs::is_empty(directory.path()));
   const std::string longest = directory.path(std::string(107 - directory.path().size(), 'x'));

@@ -6,18 +6,18 @@
 #include "page/html.h"
 #include "page/page.h"
 #include "unit/analysis/phase_scene.h"
+#include "unit/base/texts.h"
 #include "unit/page/scene.h"
 
 using namespace noised;
 using namespace noised::analysis;
 using namespace noised::page;
 using namespace noised::test;
+using noised::test::has;
 
 namespace {
 
-constexpr const char* kHostile = "</script><img src=x onerror=alert(1)>";
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+constexpr const char* kScript = "</script><img src=x onerror=alert(1)>";
 
 }  // namespace
 
@@ -86,34 +86,34 @@ TEST_CASE("names are text in the sections of costs and advice, never markup", "[
   const Made made(record(run, directory, 400));
   client::PageParts& parts = *made.parts;
   REQUIRE_FALSE(parts.projection.projection.gains.empty());
-  parts.projection.projection.gains[0].source.name = kHostile;
-  parts.projection.untimed.push_back({0, Kind::page_fault, kHostile, 3, 0, 0});
+  parts.projection.projection.gains[0].source.name = kScript;
+  parts.projection.untimed.push_back({0, Kind::page_fault, kScript, 3, 0, 0});
   REQUIRE_FALSE(parts.advice.items.empty());
   AdviceItem& item = parts.advice.items[0];
-  item.object = item.title = kHostile;
-  item.sources.assign(1, {"task", kHostile, 1, 1});
-  item.senders = {{kHostile, 1}};
-  item.remedies.assign(1, {RemedyId::irq_affinity, kHostile, RemedyPlace::file, kHostile, kHostile, kHostile,
-                           RemedyState::unknown, kHostile});
-  parts.advice.boot_line = kHostile;
+  item.object = item.title = kScript;
+  item.sources.assign(1, {"task", kScript, 1, 1});
+  item.senders = {{kScript, 1}};
+  item.remedies.assign(1, {RemedyId::irq_affinity, kScript, RemedyPlace::file, kScript, kScript, kScript,
+                           RemedyState::unknown, kScript});
+  parts.advice.boot_line = kScript;
   parts.advice.boot.emplace();
   parts.advice.why = "it was <not> there";
 
   SourceTable sources;
   SimulatedSource tick;
-  tick.id = sources.intern(Kind::task, kHostile);
+  tick.id = sources.intern(Kind::task, kScript);
   SimulatedCpu cpu;
   cpu.white_ns = 500;
   cpu.sources = {tick};
   PhaseAnalysis analysis(sources, 0);
   PhaseScene(cpu, 4, analysis).run();
   analysis.finish();
-  parts.phases = {{views::phases_of(3, analysis, sources, parts.report)}, {100'000, 0, kHostile}};
+  parts.phases = {{views::phases_of(3, analysis, sources, parts.report)}, {100'000, 0, kScript}};
 
   const std::string page = render(parts.input());
   CHECK_FALSE(has(page, "<img"));
   CHECK_FALSE(has(page, "<not>"));
-  const std::string escaped = escape_html(kHostile);
+  const std::string escaped = escape_html(kScript);
   CHECK(has(projection_tables(parts.input()), ":" + escaped + "</code>"));
   CHECK(has(advice_tables(parts.input()), "<strong>" + escaped + "</strong>: <code>" + escaped + "</code>"));
   CHECK(has(phase_tables(parts.input()), "<code>task:" + escaped + "</code>"));

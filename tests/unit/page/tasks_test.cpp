@@ -10,12 +10,14 @@
 #include "page/tasks_page.h"
 #include "unit/account/watched_scene.h"
 #include "unit/base/temporary_directory.h"
+#include "unit/base/texts.h"
 #include "unit/views/watch_example.h"
 #include "views/watch.h"
 
 using namespace noised;
 using namespace noised::recording;
 using namespace noised::page;
+using noised::test::has;
 using noised::test::TemporaryDirectory;
 
 namespace {
@@ -26,8 +28,6 @@ std::string page_of(const WatchReport& watched, const std::vector<DetourView>& l
   const Description description;
   return render_tasks({watched, report, status, description, longest, 1'000});
 }
-
-bool has(const std::string& page, const std::string& text) { return page.find(text) != std::string::npos; }
 
 std::size_t count(const std::string& page, const std::string& text) {
   std::size_t times = 0;

@@ -21,22 +21,22 @@ using namespace noised::system;
 
 namespace {
 
-constexpr unsigned kCpu = 1;
+constexpr unsigned kLoopCpu = 1;
 constexpr std::uint32_t kLoopPid = 77;
-constexpr std::uint64_t kBegin = 1'000'000'000;
+constexpr std::uint64_t kAwayBegin = 1'000'000'000;
 constexpr std::uint64_t kMs = 1'000'000;
 
 // A kernel of one CPU, which hands over what it was given.
-class OneCpu : public test::QuietKernel {
+class AwayCpu : public test::QuietKernel {
  public:
-  OneCpu() {
+  AwayCpu() {
     state_.watched = NOISED_WATCH_LOOP;
     state_.probe_pid = state_.current_pid = kLoopPid;
   }
   // The loop had its CPU while that was its tasks'.
   void loop_ran(std::uint64_t start_ns, std::uint64_t end_ns) {
     noised_task_record record{};
-    record.record.start_ns = kBegin + start_ns;
+    record.record.start_ns = kAwayBegin + start_ns;
     record.record.duration_ns = end_ns - start_ns;
     record.record.id = kLoopPid;
     record.record.kind = NOISED_KIND_TASK;
@@ -63,7 +63,7 @@ class OneCpu : public test::QuietKernel {
 // A tick of its counter is a nanosecond.
 class Loop : public MeasuringLoop {
  public:
-  [[nodiscard]] unsigned cpu() const override { return kCpu; }
+  [[nodiscard]] unsigned cpu() const override { return kLoopCpu; }
   [[nodiscard]] DetourRing& ring() override { return ring_; }
   [[nodiscard]] const LoopProgress& progress() const override { return progress_; }
   [[nodiscard]] bool is_away() const override { return away; }
@@ -72,9 +72,9 @@ class Loop : public MeasuringLoop {
   [[nodiscard]] std::optional<std::uint64_t> switches() const override { return std::nullopt; }
   [[nodiscard]] std::optional<std::uint64_t> smi_count() const override { return std::nullopt; }
 
-  void reach(std::uint64_t ns) { progress_.last_ticks.store(kBegin + ns); }
+  void reach(std::uint64_t ns) { progress_.last_ticks.store(kAwayBegin + ns); }
   void gap(std::uint64_t start_ns, std::uint64_t end_ns, GapKind kind) {
-    REQUIRE(ring_.push({kBegin + start_ns, kBegin + end_ns, kind}));
+    REQUIRE(ring_.push({kAwayBegin + start_ns, kAwayBegin + end_ns, kind}));
     reach(end_ns);
   }
 
@@ -82,24 +82,24 @@ class Loop : public MeasuringLoop {
   bool aside = false;
 
  private:
-  friend struct Scene;
+  friend struct AwayScene;
   DetourRing ring_{64};
   LoopProgress progress_;
 };
 
-struct Scene {
-  Scene() {
-    loop.progress_.first_ticks.store(kBegin);
+struct AwayScene {
+  AwayScene() {
+    loop.progress_.first_ticks.store(kAwayBegin);
     PipelineOptions options;
     options.threshold_ns = 200;
-    options.watched_cpus = {kCpu};
+    options.watched_cpus = {kLoopCpu};
     options.clocks = {[this] { return now_ns; }, [this] { return ClockSample{now_ns, now_ns, reading_ns}; }};
-    clock.add({kBegin - 20 * kMs, kBegin - 20 * kMs, 1});
-    clock.add({kBegin - 10 * kMs, kBegin - 10 * kMs, 1});
+    clock.add({kAwayBegin - 20 * kMs, kAwayBegin - 20 * kMs, 1});
+    clock.add({kAwayBegin - 10 * kMs, kAwayBegin - 10 * kMs, 1});
     pipeline.emplace(kernel, loops, clock, sources, names, options);
   }
   ReportCpu drain(std::uint64_t at_ns) {
-    now_ns = kBegin + at_ns;
+    now_ns = kAwayBegin + at_ns;
     pipeline->drain();
     return report().cpus.at(0);
   }
@@ -109,9 +109,9 @@ struct Scene {
     return build_report(snapshot, sources, RunDescription());
   }
 
-  std::uint64_t now_ns = kBegin;
+  std::uint64_t now_ns = kAwayBegin;
   std::uint64_t reading_ns = 1;  // how long it took to read both clocks, half of it
-  OneCpu kernel;
+  AwayCpu kernel;
   SourceTable sources;
   Names names{sources, Kallsyms::parse("")};
   ClockMap clock;
@@ -123,7 +123,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("what a loop was aside before its CPU went offline is not blind, and what it sees after is its own") {
-  Scene scene;
+  AwayScene scene;
   Loop& loop = scene.loop;
   loop.reach(10 * kMs);
   CHECK(scene.drain(10 * kMs).observed_ns == 10 * kMs);
@@ -156,7 +156,7 @@ TEST_CASE("what a loop was aside before its CPU went offline is not blind, and w
 }
 
 TEST_CASE("a clock source that changes is counted among what was lost", "[pipeline]") {
-  Scene scene;
+  AwayScene scene;
   CHECK(scene.report().lost.by.empty());
   scene.pipeline->note_clock_source();
   const Report report = scene.report();
@@ -166,7 +166,7 @@ TEST_CASE("a clock source that changes is counted among what was lost", "[pipeli
 }
 
 TEST_CASE("a detour whose causes cannot be found because of the clocks is incomplete, and counted with the reason") {
-  Scene scene;
+  AwayScene scene;
   const bool read_well = GENERATE(true, false);
   scene.reading_ns = read_well ? 1 : 20'000;
   scene.loop.gap(10 * kMs, 11 * kMs, GapKind::detour);
@@ -177,6 +177,6 @@ TEST_CASE("a detour whose causes cannot be found because of the clocks is incomp
   REQUIRE(lost.by.size() == (read_well ? 0 : 1));
   if (read_well) return;
   CHECK(lost.by[0].reason == "clock_uncertain");
-  CHECK(lost.by[0].cpu == kCpu);
+  CHECK(lost.by[0].cpu == kLoopCpu);
   CHECK(lost.by[0].count == 1);
 }

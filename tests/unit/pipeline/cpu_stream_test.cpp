@@ -28,7 +28,7 @@ class CountingKernel : public test::QuietKernel {
   [[nodiscard]] LostCounters lost(unsigned cpu) const override { return cpu == kCpu ? counters : LostCounters{}; }
 };
 
-struct Scene {
+struct StreamScene {
   CountingKernel kernel;
   SourceTable sources;
   Names names{sources, Kallsyms::parse("")};
@@ -75,15 +75,15 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("a stream turns each record into what it says", "[pipeline]") {
-  Scene scene;
+  StreamScene scene;
   CpuStream stream(scene.parts(), kCpu, 8, scene.now_ns);
   stream.begin_drain();
-  CHECK(stream.take(Scene::task(1'000), "worker") == Meaning::interval);
-  CHECK(stream.take(Scene::task(2'000, NOISED_FLAG_UNSEEN), nullptr) == Meaning::unseen);
-  CHECK(stream.take(Scene::task(3'000, NOISED_FLAG_STOPPED), nullptr) == Meaning::stopped);
-  CHECK(stream.take(Scene::task(4'000), nullptr) == Meaning::bad);  // a task without a name
-  CHECK(stream.take(Scene::task(scene.now_ns + kAheadNs), "worker") == Meaning::bad);
-  CHECK(stream.take(Scene::task(5'000), "other") == Meaning::interval);
+  CHECK(stream.take(StreamScene::task(1'000), "worker") == Meaning::interval);
+  CHECK(stream.take(StreamScene::task(2'000, NOISED_FLAG_UNSEEN), nullptr) == Meaning::unseen);
+  CHECK(stream.take(StreamScene::task(3'000, NOISED_FLAG_STOPPED), nullptr) == Meaning::stopped);
+  CHECK(stream.take(StreamScene::task(4'000), nullptr) == Meaning::bad);  // a task without a name
+  CHECK(stream.take(StreamScene::task(scene.now_ns + kAheadNs), "worker") == Meaning::bad);
+  CHECK(stream.take(StreamScene::task(5'000), "other") == Meaning::interval);
   REQUIRE(stream.intervals().size() == 2);
   CHECK(stream.intervals()[0].start_ns == 1'000);
   CHECK(stream.intervals()[0].end_ns == 1'100);
@@ -101,7 +101,7 @@ TEST_CASE("a stream turns each record into what it says", "[pipeline]") {
 }
 
 TEST_CASE("an interval has a cause unless something may be missing", "[pipeline]") {
-  Scene scene;
+  StreamScene scene;
   scene.kernel.counters.full = 7;  // before it began: nothing of its
   CpuStream stream(scene.parts(), kCpu, 8, scene.now_ns);
   CHECK(scene.knows_cause(stream));
@@ -125,7 +125,7 @@ TEST_CASE("an interval has a cause unless something may be missing", "[pipeline]
 }
 
 TEST_CASE("a record that is not finished puts in doubt what came since the drain before", "[pipeline]") {
-  Scene scene;
+  StreamScene scene;
   CpuStream stream(scene.parts(), kCpu, 8, scene.now_ns);
   CHECK(scene.knows_cause(stream));
   const std::uint64_t drained_ns = scene.now_ns;
@@ -139,7 +139,7 @@ TEST_CASE("a record that is not finished puts in doubt what came since the drain
 }
 
 TEST_CASE("the clock is read for records younger than the last look at it", "[pipeline]") {
-  Scene scene;
+  StreamScene scene;
   CHECK(scene.clock.latest_ns(100) == scene.now_ns + kAheadNs);
   CHECK(scene.clock.latest_ns(scene.now_ns + kAheadNs) == scene.now_ns + kAheadNs);
   CHECK(scene.clock_reads == 1);

@@ -14,8 +14,8 @@ using namespace noised::system;
 
 namespace {
 
-constexpr unsigned kCpu = 1;
-constexpr std::uint32_t kPid = 4321;
+constexpr unsigned kIdleCpu = 1;
+constexpr std::uint32_t kSleeper = 4321;
 constexpr std::uint64_t kBegin = 1'000'000'000;
 
 // A kernel of one CPU, which hands over what it was given.
@@ -35,7 +35,7 @@ class OneCpu : public test::QuietKernel {
   }
   void run(std::uint64_t start_ns, std::uint64_t end_ns, std::uint32_t runs, std::uint64_t wait_ns,
            noised_watch watched = NOISED_WATCH_TASKS) {
-    interval(NOISED_KIND_TASK, watched, kPid, start_ns, end_ns);
+    interval(NOISED_KIND_TASK, watched, kSleeper, start_ns, end_ns);
     noised_run_record& record = records_.back();
     std::strncpy(record.task.comm, "receiver", sizeof(record.task.comm) - 1);
     record.task.record.size = sizeof(record);
@@ -79,8 +79,8 @@ class Notes : public PipelineSink {
   std::vector<Told> losses;
 };
 
-struct Scene {
-  Scene() { tasks.record_to(&notes); }
+struct IdleScene {
+  IdleScene() { tasks.record_to(&notes); }
 
   void drain(std::uint64_t at_ns) {
     now_ns = kBegin + at_ns;
@@ -98,15 +98,15 @@ struct Scene {
   DrainClock clock{[this] { return now_ns; }};
   LedgerCounter counter{sources};
   Notes notes;
-  TaskPipeline tasks{{{kernel, names, clock}, sources, chains, feed}, {{kCpu}, Kind::hardware, {&counter}}, now_ns};
+  TaskPipeline tasks{{{kernel, names, clock}, sources, chains, feed}, {{kIdleCpu}, Kind::hardware, {&counter}}, now_ns};
 };
 
 }  // namespace
 
 TEST_CASE("a wait on an idle CPU: leaving idle, what the CPU did before the switch, and overhead", "[pipeline]") {
-  Scene scene;
+  IdleScene scene;
   scene.kernel.run(1'000, 2'000, 1, 0);
-  scene.kernel.interval(NOISED_KIND_TASK, NOISED_WATCH_IDLE, kPid, 50'000, 80'000, NOISED_FLAG_IDLE);
+  scene.kernel.interval(NOISED_KIND_TASK, NOISED_WATCH_IDLE, kSleeper, 50'000, 80'000, NOISED_FLAG_IDLE);
   scene.kernel.interval(NOISED_KIND_VECTOR, NOISED_WATCH_IDLE, NOISED_VECTOR_CALL_FUNCTION_SINGLE, 80'100, 83'100);
   scene.kernel.interval(NOISED_KIND_SOFTIRQ, NOISED_WATCH_IDLE, 3, 83'200, 123'200);
   scene.kernel.interval(NOISED_KIND_TASK, NOISED_WATCH_IDLE, 0, 124'000, 128'000, NOISED_FLAG_IDLE);
@@ -134,7 +134,7 @@ TEST_CASE("a wait on an idle CPU: leaving idle, what the CPU did before the swit
 }
 
 TEST_CASE("a task that came to an idle CPU unseen has its run, and so have those after it", "[pipeline]") {
-  Scene scene;
+  IdleScene scene;
   scene.kernel.run(1'000, 2'000, 1, 0);
   scene.kernel.run(50'000, 50'000, 2, 500, NOISED_WATCH_IDLE);
   scene.kernel.run(60'000, 61'000, 3, 1'500);
@@ -143,11 +143,11 @@ TEST_CASE("a task that came to an idle CPU unseen has its run, and so have those
 }
 
 TEST_CASE("what an idle CPU did has no causes: what others do to it is not told", "[pipeline]") {
-  Scene scene;
+  IdleScene scene;
   scene.kernel.run(1'000, 50'000, 1, 0);
   noised_origin send{};
   send.kind = NOISED_ORIGIN_RESCHEDULE;
-  send.targets = 1ULL << kCpu;
+  send.targets = 1ULL << kIdleCpu;
   send.time_ns = kBegin + 49'000;  // answered when it idled, and nobody waited
   scene.kernel.interval(NOISED_KIND_VECTOR, NOISED_WATCH_IDLE, NOISED_VECTOR_RESCHEDULE, 60'000, 61'000);
   scene.kernel.run(62'000, 63'000, 2, 1'500);

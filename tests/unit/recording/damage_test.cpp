@@ -45,14 +45,14 @@ struct Sample {
   }
 };
 
-struct Played {
+struct Survived {
   std::vector<std::string> detours;
   std::string report;
   std::string damage;
 };
 
 // Nothing if it is refused as a whole.
-std::optional<Played> play(const Sample& sample, const std::string& changed) {
+std::optional<Survived> survive(const Sample& sample, const std::string& changed) {
   auto player = sample.open(changed);
   if (!player) {
     CHECK(player.error().line().find("changed") != std::string::npos);
@@ -61,10 +61,10 @@ std::optional<Played> play(const Sample& sample, const std::string& changed) {
   DetourTexts played(player.value().playback());
   while (player.value().step(&played)) {
   }
-  return Played{played.texts, views::to_json(player.value().report()), player.value().damage()};
+  return Survived{played.texts, views::to_json(player.value().report()), player.value().damage()};
 }
 
-void check_beginning(const Sample& sample, const Played& played) {
+void check_beginning(const Sample& sample, const Survived& played) {
   REQUIRE(played.detours.size() <= sample.detours.size());
   CHECK(std::equal(played.detours.begin(), played.detours.end(), sample.detours.begin()));
 }
@@ -77,7 +77,7 @@ TEST_CASE("a recording that is cut anywhere gives what came before, and says whe
   std::size_t refused = 0;
   for (int i = 0; i < 1'000; ++i) {
     const std::size_t size = i < 200 ? static_cast<std::size_t>(i) : random() % sample.bytes.size();
-    const auto played = play(sample, sample.bytes.substr(0, size));
+    const auto played = survive(sample, sample.bytes.substr(0, size));
     if (!played) {
       ++refused;
       continue;
@@ -97,7 +97,7 @@ TEST_CASE("a recording with a wrong bit gives what came before, and says where i
     std::string changed = sample.bytes;
     const std::size_t at = random() % changed.size();
     changed[at] = static_cast<char>(changed[at] ^ (1 << (random() % 8)));
-    const auto played = play(sample, changed);
+    const auto played = survive(sample, changed);
     if (!played) continue;
     INFO("byte " << at);
     REQUIRE_FALSE(played->damage.empty());
@@ -120,16 +120,16 @@ TEST_CASE("blocks that are missing, twice there or in another order are not play
   };
   std::string head = sample.bytes.substr(0, blocks[2].first);
   for (const std::string& rest : {bytes_of(3) + bytes_of(4), bytes_of(1), bytes_of(3) + bytes_of(2)}) {
-    const auto played = play(sample, head + rest);
+    const auto played = survive(sample, head + rest);
     REQUIRE(played);
     CHECK(played->damage.find("a block is missing, or twice here") != std::string::npos);
     check_beginning(sample, *played);
   }
-  const auto more = play(sample, sample.bytes + "x");
+  const auto more = survive(sample, sample.bytes + "x");
   REQUIRE(more);
   CHECK(more->detours == sample.detours);
   CHECK(more->damage.find("something follows the end") != std::string::npos);
-  const auto good = play(sample, sample.bytes);
+  const auto good = survive(sample, sample.bytes);
   REQUIRE(good);
   CHECK(good->damage.empty());
   CHECK(good->report == sample.report);

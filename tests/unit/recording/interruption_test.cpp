@@ -12,7 +12,7 @@ using namespace noised::test;
 
 namespace {
 
-constexpr std::size_t kSmallBlock = 4096;
+constexpr std::size_t kBlockBytes = 4096;
 constexpr std::uint64_t kToleranceNs = 25;
 
 /// One CPU, whose intervals and detours the test tells.
@@ -90,7 +90,7 @@ Played play(const std::string& path) {
 struct Scene {
   TemporaryDirectory directory;
   LongRun run;
-  Recorder recorder{run.sources, StatusView(), Description(), kSmallBlock};
+  Recorder recorder{run.sources, StatusView(), Description(), kBlockBytes};
   Result<BlockWriter> file = create_recording(directory.path("run"));
 
   Scene() {

@@ -16,7 +16,7 @@ namespace {
 
 Selection by_cgroup(const std::string& path) { return make_selection({}, {}, path).value(); }
 
-Pids threads(const ProcScene& scene, const std::string& path) {
+Pids threads_of(const ProcScene& scene, const std::string& path) {
   return TaskSelector(scene.proc()).threads(by_cgroup(path)).value();
 }
 
@@ -43,12 +43,12 @@ TEST_CASE("version 2: a service and what is below it", "[selection]") {
   scene.list("/sys/fs/cgroup/system.slice/x.service/payload/cgroup.threads", {14, 0, 99});
   scene.list("/sys/fs/cgroup/system.slice/x.service2/cgroup.threads", {20});
   for (const char* path : {"/system.slice/x.service", "/system.slice/x.service/", "//system.slice/./x.service"})
-    CHECK(threads(scene, path) == Pids{12, 13, 14});
-  CHECK(threads(scene, scene.path("/sys/fs/cgroup/system.slice/x.service")) == Pids{12, 13, 14});
-  CHECK(threads(scene, scene.path("/sys/fs/cgroup/system.slice/x.service/")) == Pids{12, 13, 14});
+    CHECK(threads_of(scene, path) == Pids{12, 13, 14});
+  CHECK(threads_of(scene, scene.path("/sys/fs/cgroup/system.slice/x.service")) == Pids{12, 13, 14});
+  CHECK(threads_of(scene, scene.path("/sys/fs/cgroup/system.slice/x.service/")) == Pids{12, 13, 14});
   CHECK(settled(scene, scene.path("/sys/fs/cgroup/system.slice/x.service/")) == "/system.slice/x.service");
-  CHECK(threads(scene, "/system.slice") == Pids{12, 13, 14, 20});
-  CHECK(threads(scene, "/") == Pids{12, 13, 14, 20});
+  CHECK(threads_of(scene, "/system.slice") == Pids{12, 13, 14, 20});
+  CHECK(threads_of(scene, "/") == Pids{12, 13, 14, 20});
   CHECK(settled(scene, scene.path("/sys/fs/cgroup")) == "/");
   CHECK(TaskSelector(scene.proc()).tasks(by_cgroup("/system.slice/x.service/payload")).value() ==
         std::vector<ChosenTask>{{14, 12}});
@@ -59,7 +59,7 @@ TEST_CASE("version 2 without cgroup.threads: processes with their threads", "[se
   add_ranks(scene);
   scene.mount_cgroup2();
   scene.list("/sys/fs/cgroup/a/cgroup.procs", {12, 12, 99});
-  CHECK(threads(scene, "/a") == Pids{12, 13, 14});
+  CHECK(threads_of(scene, "/a") == Pids{12, 13, 14});
 }
 
 TEST_CASE("version 2: Slurm's job, its steps and its tasks", "[selection]") {
@@ -72,9 +72,9 @@ TEST_CASE("version 2: Slurm's job, its steps and its tasks", "[selection]") {
   scene.list("/sys/fs/cgroup" + job + "/step_0/slurm/cgroup.threads", {10});
   scene.list("/sys/fs/cgroup" + job + "/step_0/user/task_0/cgroup.threads", {12, 13, 14});
   scene.list("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_4/step_0/user/task_0/cgroup.threads", {20});
-  CHECK(threads(scene, job) == Pids{10, 12, 13, 14});
-  CHECK(threads(scene, job + "/step_0/user/task_0") == Pids{12, 13, 14});
-  CHECK(threads(scene, "/system.slice/slurmstepd.scope/job_4") == Pids{20});
+  CHECK(threads_of(scene, job) == Pids{10, 12, 13, 14});
+  CHECK(threads_of(scene, job + "/step_0/user/task_0") == Pids{12, 13, 14});
+  CHECK(threads_of(scene, "/system.slice/slurmstepd.scope/job_4") == Pids{20});
   CHECK(describe(TaskSelector(scene.proc()).settle(by_cgroup(scene.path("/sys/fs/cgroup" + job))).value()) ==
         "cgroup " + job);
 }
@@ -88,12 +88,12 @@ TEST_CASE("version 1: Slurm's job in all of its hierarchies", "[selection]") {
   scene.list("/sys/fs/cgroup/memory" + kTask + "/tasks", {12});
   scene.list("/sys/fs/cgroup/memory" + kJob + "/step_0/tasks", {10});
   scene.list("/sys/fs/cgroup/systemd/system.slice/slurmd.service/tasks", {10, 12, 13, 14, 20});
-  CHECK(threads(scene, kJob) == Pids{10, 12, 13, 14});
-  CHECK(threads(scene, kTask) == Pids{12, 13, 14});
+  CHECK(threads_of(scene, kJob) == Pids{10, 12, 13, 14});
+  CHECK(threads_of(scene, kTask) == Pids{12, 13, 14});
   for (const char* controller : {"freezer", "cpuset", "memory"}) {
     const std::string path = scene.path(std::string("/sys/fs/cgroup/") + controller + kJob + "/");
     CHECK(settled(scene, path) == kJob);
-    CHECK(threads(scene, path) == Pids{10, 12, 13, 14});
+    CHECK(threads_of(scene, path) == Pids{10, 12, 13, 14});
   }
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("version 1: a link to where two controllers are together", "[selection
   scene.list("/sys/fs/cgroup/cpu,cpuacct/a/tasks", {20});
   std::filesystem::create_directory_symlink("cpu,cpuacct", scene.path("/sys/fs/cgroup/cpu"));
   CHECK(settled(scene, scene.path("/sys/fs/cgroup/cpu/a")) == "/a");
-  CHECK(threads(scene, scene.path("/sys/fs/cgroup/cpu/a")) == Pids{20});
+  CHECK(threads_of(scene, scene.path("/sys/fs/cgroup/cpu/a")) == Pids{20});
 }
 
 TEST_CASE("both versions beside each other", "[selection]") {
@@ -115,10 +115,10 @@ TEST_CASE("both versions beside each other", "[selection]") {
   scene.list("/sys/fs/cgroup/memory/system.slice/x.service/tasks", {20});
   scene.list("/sys/fs/cgroup/unified/system.slice/x.service/cgroup.threads", {12, 20});
   scene.list("/sys/fs/cgroup/unified/only/cgroup.threads", {13});
-  CHECK(threads(scene, "/system.slice/x.service") == Pids{12, 20});
-  CHECK(threads(scene, scene.path("/sys/fs/cgroup/unified/system.slice/x.service")) == Pids{12, 20});
-  CHECK(threads(scene, scene.path("/sys/fs/cgroup/unified/only")) == Pids{13});
-  CHECK(threads(scene, "/only") == Pids{13});
+  CHECK(threads_of(scene, "/system.slice/x.service") == Pids{12, 20});
+  CHECK(threads_of(scene, scene.path("/sys/fs/cgroup/unified/system.slice/x.service")) == Pids{12, 20});
+  CHECK(threads_of(scene, scene.path("/sys/fs/cgroup/unified/only")) == Pids{13});
+  CHECK(threads_of(scene, "/only") == Pids{13});
 }
 
 TEST_CASE("mounts of a part of a hierarchy, and more than one of the same", "[selection]") {
@@ -126,8 +126,8 @@ TEST_CASE("mounts of a part of a hierarchy, and more than one of the same", "[se
   add_ranks(scene);
   scene.add_mount("/sys/fs/cgroup/memory", "cgroup", "/docker/abc");
   scene.list("/sys/fs/cgroup/memory/job/tasks", {20});
-  CHECK(threads(scene, "/docker/abc/job") == Pids{20});
-  CHECK(threads(scene, "/docker/abc") == Pids{20});
+  CHECK(threads_of(scene, "/docker/abc/job") == Pids{20});
+  CHECK(threads_of(scene, "/docker/abc") == Pids{20});
   CHECK(settled(scene, scene.path("/sys/fs/cgroup/memory/job")) == "/docker/abc/job");
   CHECK_FALSE(TaskSelector(scene.proc()).threads(by_cgroup("/job")));
   CHECK_FALSE(TaskSelector(scene.proc()).threads(by_cgroup("/docker")));

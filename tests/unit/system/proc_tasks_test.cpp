@@ -120,14 +120,13 @@ TEST_CASE("a name is the one that tracepoints tell", "[selection]") {
 }
 
 TEST_CASE("descendants are children, theirs, and nobody else", "[selection]") {
-  using Pids = std::set<std::uint32_t>;
   const std::vector<ProcessParent> all = {{1, 0}, {12, 1}, {13, 12}, {5, 13}, {14, 1}, {15, 14}};
-  CHECK(descendants(all, {12}) == Pids{13, 5});
-  CHECK(descendants(all, {12, 13}) == Pids{13, 5});
-  CHECK(descendants(all, {12, 14}) == Pids{13, 5, 15});
+  CHECK(descendants(all, {12}) == std::set<std::uint32_t>{13, 5});
+  CHECK(descendants(all, {12, 13}) == std::set<std::uint32_t>{13, 5});
+  CHECK(descendants(all, {12, 14}) == std::set<std::uint32_t>{13, 5, 15});
   CHECK(descendants(all, {5, 99}).empty());
-  CHECK(descendants(all, {1}) == Pids{12, 13, 5, 14, 15});
-  CHECK(descendants({{2, 3}, {3, 2}, {4, 4}}, {2, 4}) == Pids{2, 3, 4});
+  CHECK(descendants(all, {1}) == std::set<std::uint32_t>{12, 13, 5, 14, 15});
+  CHECK(descendants({{2, 3}, {3, 2}, {4, 4}}, {2, 4}) == std::set<std::uint32_t>{2, 3, 4});
   CHECK(descendants({}, {1}).empty());
 }
 

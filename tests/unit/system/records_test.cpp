@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kNowNs = 1'000'000;
 constexpr std::uint64_t kEndOfTime = std::numeric_limits<std::uint64_t>::max();
 
-noised_record record_of(unsigned kind, std::uint64_t start_ns, std::uint64_t duration_ns, unsigned flags = 0) {
+noised_record raw_record(unsigned kind, std::uint64_t start_ns, std::uint64_t duration_ns, unsigned flags = 0) {
   noised_record record{};
   record.kind = static_cast<noised_u8>(kind);
   record.start_ns = start_ns;
@@ -32,25 +32,25 @@ Meaning meaning(const noised_record& record, const char* comm = nullptr) { retur
 TEST_CASE("records of a kind that there is, and of the past, are intervals", "[trace]") {
   for (unsigned kind = 0; kind < 256; ++kind) {
     const bool known = kind != NOISED_KIND_NONE && kind < NOISED_KIND_COUNT;
-    CHECK(meaning(record_of(kind, 10, 20), "comm") == (known ? Meaning::interval : Meaning::bad));
+    CHECK(meaning(raw_record(kind, 10, 20), "comm") == (known ? Meaning::interval : Meaning::bad));
   }
-  CHECK(meaning(record_of(NOISED_KIND_VECTOR, kNowNs, 0)) == Meaning::interval);
-  CHECK(meaning(record_of(NOISED_KIND_VECTOR, 0, kNowNs)) == Meaning::interval);
-  CHECK(meaning(record_of(NOISED_KIND_VECTOR, kNowNs + 1, 0)) == Meaning::bad);
-  CHECK(meaning(record_of(NOISED_KIND_VECTOR, 1, kNowNs)) == Meaning::bad);
-  CHECK(meaning(record_of(NOISED_KIND_VECTOR, 100, kEndOfTime - 50)) == Meaning::bad);
-  CHECK(meaning(record_of(NOISED_KIND_VECTOR, kEndOfTime - 50, 100)) == Meaning::bad);
+  CHECK(meaning(raw_record(NOISED_KIND_VECTOR, kNowNs, 0)) == Meaning::interval);
+  CHECK(meaning(raw_record(NOISED_KIND_VECTOR, 0, kNowNs)) == Meaning::interval);
+  CHECK(meaning(raw_record(NOISED_KIND_VECTOR, kNowNs + 1, 0)) == Meaning::bad);
+  CHECK(meaning(raw_record(NOISED_KIND_VECTOR, 1, kNowNs)) == Meaning::bad);
+  CHECK(meaning(raw_record(NOISED_KIND_VECTOR, 100, kEndOfTime - 50)) == Meaning::bad);
+  CHECK(meaning(raw_record(NOISED_KIND_VECTOR, kEndOfTime - 50, 100)) == Meaning::bad);
 }
 
 TEST_CASE("a task has a name unless it is a mark", "[trace]") {
-  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 20)) == Meaning::bad);
-  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 20), "crond") == Meaning::interval);
-  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 0, NOISED_FLAG_UNSEEN)) == Meaning::unseen);
-  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 0, NOISED_FLAG_STOPPED)) == Meaning::stopped);
-  CHECK(meaning(record_of(NOISED_KIND_TASK, kNowNs + 1, 0, NOISED_FLAG_STOPPED)) == Meaning::bad);
-  CHECK(meaning(record_of(NOISED_KIND_TASK, 10, 20, NOISED_FLAG_IDLE)) == Meaning::interval);  // the idle task
-  CHECK(meaning(record_of(NOISED_KIND_IRQ, 10, 20, NOISED_FLAG_UNSEEN)) == Meaning::interval);
-  noised_record stolen = record_of(NOISED_KIND_TASK, 10, 20, NOISED_FLAG_STOLEN);
+  CHECK(meaning(raw_record(NOISED_KIND_TASK, 10, 20)) == Meaning::bad);
+  CHECK(meaning(raw_record(NOISED_KIND_TASK, 10, 20), "crond") == Meaning::interval);
+  CHECK(meaning(raw_record(NOISED_KIND_TASK, 10, 0, NOISED_FLAG_UNSEEN)) == Meaning::unseen);
+  CHECK(meaning(raw_record(NOISED_KIND_TASK, 10, 0, NOISED_FLAG_STOPPED)) == Meaning::stopped);
+  CHECK(meaning(raw_record(NOISED_KIND_TASK, kNowNs + 1, 0, NOISED_FLAG_STOPPED)) == Meaning::bad);
+  CHECK(meaning(raw_record(NOISED_KIND_TASK, 10, 20, NOISED_FLAG_IDLE)) == Meaning::interval);  // the idle task
+  CHECK(meaning(raw_record(NOISED_KIND_IRQ, 10, 20, NOISED_FLAG_UNSEEN)) == Meaning::interval);
+  noised_record stolen = raw_record(NOISED_KIND_TASK, 10, 20, NOISED_FLAG_STOLEN);
   CHECK(meaning(stolen) == Meaning::bad);  // nothing was
   stolen.id = 20;
   CHECK(meaning(stolen) == Meaning::stolen);
@@ -60,7 +60,7 @@ TEST_CASE("a task has a name unless it is a mark", "[trace]") {
 
 TEST_CASE("bytes of another size are a bad record", "[trace]") {
   noised_run_record run{};
-  run.task.record = record_of(NOISED_KIND_TASK, 10, 20);
+  run.task.record = raw_record(NOISED_KIND_TASK, 10, 20);
   for (std::size_t size = 0; size <= sizeof(run) + 8; ++size) {
     Meaning seen{};
     bool counted = false;

@@ -4,21 +4,13 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "unit/base/texts.h"
 #include "unit/views/examples.h"
 #include "views/detour.h"
 #include "views/views.h"
 
 using namespace noised;
-
-namespace {
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
-}  // namespace
+using noised::test::replaced;
 
 TEST_CASE("the report has the contract's fields in the contract's order", "[views]") {
   CHECK(

@@ -4,15 +4,17 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "unit/base/texts.h"
 #include "unit/views/watch_example.h"
 #include "views/losses.h"
 #include "views/watch.h"
 
 using namespace noised;
+using noised::test::has;
 
 namespace {
 
-WatchReport example() {
+WatchReport marked_example() {
   WatchReport report = examples::watch();
   report.marks = MarkLosses{1, 2, 3, 4, 7, 5, 6};
   MarkedPhase phase;
@@ -35,12 +37,10 @@ WatchReport example() {
   return report;
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("a watch with marked phases comes back from its JSON as it was", "[views]") {
-  const std::string json = views::to_json(example());
+  const std::string json = views::to_json(marked_example());
   const Result<WatchReport> back = views::parse_watch(json);
   REQUIRE(back.ok());
   CHECK(views::to_json(back.value()) == json);
@@ -56,7 +56,7 @@ TEST_CASE("a watch with marked phases comes back from its JSON as it was", "[vie
 }
 
 TEST_CASE("the text says who made the late phases late, and what is not known", "[views]") {
-  const std::string text = views::to_text(example());
+  const std::string text = views::to_text(marked_example());
   INFO(text);
   CHECK(has(text, "phase solve?\n"));
   CHECK(has(text,

@@ -4,16 +4,18 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "unit/base/texts.h"
 #include "views/projection.h"
 
 using namespace noised;
 using namespace noised::analysis;
+using noised::test::has;
 
 namespace {
 
 constexpr std::uint64_t kHourNs = 3'600'000'000'000;
 
-views::ProjectionView example() {
+views::ProjectionView projected() {
   views::ProjectionView view;
   Projection& projection = view.projection;
   projection.grain_ns = 1'000'000;
@@ -36,12 +38,10 @@ views::ProjectionView example() {
   return view;
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("a projection says what is known, and what needs how much more", "[views]") {
-  const std::string text = views::to_text(example());
+  const std::string text = views::to_text(projected());
   INFO(text);
   CHECK(has(text, "computes for 1.00 ms between two barriers"));
   CHECK(has(text, "a node is CPUs 3, 4, 12 h observed"));
@@ -58,7 +58,7 @@ TEST_CASE("a projection says what is known, and what needs how much more", "[vie
 }
 
 TEST_CASE("as JSON, what is not known is null with what it needs", "[views]") {
-  const auto json = nlohmann::json::parse(views::to_json(example()));
+  const auto json = nlohmann::json::parse(views::to_json(projected()));
   CHECK(json["schema"] == "noised.projection/1");
   CHECK(json["grain_ns"] == 1'000'000);
   CHECK(json["p"]["value"] == 0.01);
@@ -77,7 +77,7 @@ TEST_CASE("as JSON, what is not known is null with what it needs", "[views]") {
 }
 
 TEST_CASE("nothing seen, and nothing observed for long enough, are two things", "[views]") {
-  views::ProjectionView view = example();
+  views::ProjectionView view = projected();
   view.projection.delayed = {};
   view.projection.delayed_at_most = 3e-6;
   CHECK(has(views::to_text(view), "none was; below 0.0003% (95%)"));

@@ -4,23 +4,13 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "unit/base/texts.h"
 #include "unit/views/watch_example.h"
 #include "views/watch.h"
 
 using namespace noised;
-
-namespace {
-
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  INFO(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-}  // namespace
+using noised::test::has;
+using noised::test::replaced;
 
 TEST_CASE("the watch has its counts beside its other fields", "[views]") {
   CHECK(
