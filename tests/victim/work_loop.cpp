@@ -106,10 +106,12 @@ class Loop {
     return last;
   }
 
+  // Whoever takes the CPU before it has asked for its sleep keeps it from that: a gap as all others.
   std::uint64_t fall_asleep(std::uint64_t last) {
-    const std::uint64_t begin = look(last);
+    last = look(last);
     const std::uint64_t due_ns = monotonic_ns() + options_.sleep_ns;
     const timespec until{static_cast<time_t>(due_ns / kNsPerSecond), static_cast<long>(due_ns % kNsPerSecond)};
+    const std::uint64_t begin = look(last);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
     const std::uint64_t end = read_tsc();
     records_.sleeps.add({begin, end, due_ns});
