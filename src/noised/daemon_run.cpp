@@ -53,6 +53,7 @@ Status Daemon::run() {
     watchdog.alive(monotonic_ns());
   }
   notify_stopping();
+  if (drain_priority_) drain_priority_->end();
   pipeline_->snapshots().close();
   reloads_.close();
   phases_.close();
