@@ -85,8 +85,9 @@ def measure(daemon, load, cpus):
         took_ns = time.monotonic_ns() - began_ns
         own_ns = cpu_time_of(process) - own_ns
         came, in_time, _ = (after - before for after, before in zip(drains_of(daemon.socket), drains))
+        status = daemon.answer("status")
         return {"seconds": round(took_ns / 1e9, 1), "drains_due": round(took_ns / INTERVAL_NS), "drains": round(came),
-                "late": round(came - in_time), "lost": daemon.answer("status")["lost"]["events"] - lost,
+                "late": round(came - in_time), "lost": status["lost"]["events"] - lost, "realtime": status.get("realtime"),
                 "cpu_share": round(own_ns / took_ns, 5), "rss_bytes": resident_bytes(process)}
 
 
@@ -117,6 +118,9 @@ def loaded(build, cpus, directory):
         for name, daemon in daemons(build, cpus, directory).items():
             say(f"{load}: {name}")
             row = measure(daemon, load, len(cpus))
+            if name.endswith("realtime") and not row["realtime"]:
+                say("  the real-time priority was refused here: left out")
+                continue
             rows[f"{load}: {name}"] = row
             print(f"  {load:18}{name:16}{row['drains_due']:6}{row['drains']:8}{row['late']:6}{row['lost']:10}"
                   f"{row['cpu_share']:10.2%}{row['rss_bytes'] / 2**20:7.1f} MiB", flush=True)
