@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "command.h"
 #include "measurement.h"
+#include "processes.h"
 #include "quiet_cpu.h"
 #include "unit/base/temporary_directory.h"
 #include "views/views.h"
@@ -22,23 +23,6 @@ using namespace noised;
 using namespace noised::live;
 
 namespace {
-
-// This thread, and what it starts, on any CPU but this one.
-class Elsewhere {
- public:
-  explicit Elsewhere(unsigned cpu) {
-    REQUIRE(sched_getaffinity(0, sizeof(before_), &before_) == 0);
-    cpu_set_t others = before_;
-    CPU_CLR(cpu, &others);
-    REQUIRE(sched_setaffinity(0, sizeof(others), &others) == 0);
-  }
-  ~Elsewhere() { sched_setaffinity(0, sizeof(before_), &before_); }
-  Elsewhere(const Elsewhere&) = delete;
-  Elsewhere& operator=(const Elsewhere&) = delete;
-
- private:
-  cpu_set_t before_{};
-};
 
 class AutoDaemon {
  public:

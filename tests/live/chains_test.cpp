@@ -17,6 +17,8 @@
 #include <map>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "base/cpus.h"
 #include "base/files.h"
 #include "command.h"
@@ -36,7 +38,7 @@ constexpr std::uint64_t kRunMs = 1500;
 constexpr int kTimes = 100;
 constexpr std::chrono::milliseconds kPause{10};
 
-void become(const char* name, unsigned cpu) {
+void become_named(const char* name, unsigned cpu) {
   prctl(PR_SET_NAME, name);
   const CpuSet own({cpu});
   sched_setaffinity(0, own.bytes(), own.get());
@@ -110,7 +112,7 @@ class ServiceProcess {
     }
     // It joins, and only then has its name and is awaited: what it does under this name, it does in this cgroup.
     std::ofstream(directory_ + "/cgroup.procs") << getpid() << std::flush;
-    become(name, cpu);
+    become_named(name, cpu);
     do {
       const std::uint64_t one = 1;
       if (write(done_.get(), &one, sizeof(one)) != sizeof(one)) break;
@@ -148,7 +150,7 @@ TEST_CASE("chains: a task names its waker and its service", "[core]") {
   Measurement measurement(cpu);
   measurement.begin();
   measurement.run(kRunMs, [&] {
-    become("chain-waker", other_cpu(cpu));
+    become_named("chain-waker", other_cpu(cpu));
     for (int time = 0; time < kTimes; ++time) {
       service.wake();
       std::this_thread::sleep_for(kPause);
@@ -177,10 +179,10 @@ TEST_CASE("chains: a task woken by an interrupt elsewhere blames the interrupt, 
   Measurement measurement(cpu);
   measurement.begin();
   measurement.run(kRunMs, [&] {
-    become("chain-struck", other_cpu(cpu));
+    become_named("chain-struck", other_cpu(cpu));
     std::atomic<bool> over{false};
     std::jthread sleeper([&] {
-      become("chain-sleeper", cpu);
+      become_named("chain-sleeper", cpu);
       while (!over) read_one(timer);
     });
     // Armed here each time, so it expires here (a periodic one is armed again where it is read); this thread spins
@@ -219,7 +221,7 @@ TEST_CASE("chains: a task that wakes up by its own CPU's timer was woken here, a
   Measurement measurement(cpu);
   measurement.begin();
   measurement.run(kRunMs, [&] {
-    become("chain-napper", other_cpu(cpu));
+    become_named("chain-napper", other_cpu(cpu));
     sleep_on(cpu, kRunMs - 300);
   });
   measurement.end();
@@ -232,6 +234,24 @@ TEST_CASE("chains: a task that wakes up by its own CPU's timer was woken here, a
   CHECK(entries_of(measurement, "hrtimer", "hrtimer_wakeup").size() + 4 >= here);
 }
 
+namespace {
+
+// Detours with an interrupt that nobody sent, and when after the first.
+std::string from_nobody(const Measurement& measurement) {
+  std::string text;
+  for (const DetourView& each : measurement.detours()) {
+    const bool found = std::ranges::any_of(each.entries, [](const DetourEntryView& entry) {
+      return entry.kind == "vector" && entry.name.starts_with("call_function") && detail(entry, "sender_cpu").empty();
+    });
+    if (found)
+      text += fmt::format("from nobody, after {} us: {}\n",
+                          (each.start_ns - measurement.detours().front().start_ns) / 1000, views::to_text(each));
+  }
+  return text;
+}
+
+}  // namespace
+
 TEST_CASE("chains: an IPI storm names its sender and its function", "[core]") {
   const unsigned cpu = probed_cpu();
   Measurement measurement(cpu);
@@ -240,7 +260,7 @@ TEST_CASE("chains: an IPI storm names its sender and its function", "[core]") {
   }
   measurement.begin();
   measurement.run(kRunMs, [&] {
-    become("chain-sender", other_cpu(cpu));
+    become_named("chain-sender", other_cpu(cpu));
     unmap_shared_memory(kRunMs - 300);
   });
   measurement.end();
@@ -252,6 +272,7 @@ TEST_CASE("chains: an IPI storm names its sender and its function", "[core]") {
   CHECK(sent >= 20);
   // Nothing else runs that could send: what has no sender at all was not matched. After a loss nothing is, that was
   // under way then.
+  INFO(from_nobody(measurement));
   if (report.lost.by.empty()) CHECK(count_with(interrupts, "sender_cpu", "") == 0);
   for (const DetourEntryView& entry : interrupts) {
     if (detail(entry, "sender") != "chain-sender") continue;
@@ -271,7 +292,7 @@ TEST_CASE("chains: a kworker names its function", "[core]") {
   measurement.begin();
   int refreshed = 0;
   measurement.run(kRunMs, [&] {
-    become("chain-queuer", other_cpu(cpu));
+    become_named("chain-queuer", other_cpu(cpu));
     for (int time = 0; time < kTimes; ++time) {
       std::ifstream file(kRefresh);
       std::string nothing;
@@ -307,7 +328,7 @@ TEST_CASE("chains: a timer names its callback", "[core]") {
   const std::uint64_t before = read_kernel_counters(cpu).softirqs.at("TIMER");
   measurement.run(kRunMs, [&] {
     std::jthread([&] {
-      become("chain-poller", cpu);
+      become_named("chain-poller", cpu);
       // A receive timeout is a timer of the wheel: process_timeout.
       const Descriptor socket_of_mine(socket(AF_UNIX, SOCK_DGRAM, 0));
       const timeval limit{0, 10'000};

@@ -26,16 +26,14 @@ using noised::test::TemporaryDirectory;
 
 namespace {
 
-using std::chrono::milliseconds;
-
 // Where the host strikes 20,000 times a second, nine of ten are shorter. A guest without KVM shows its followers 5,000
 // detours a second at most, and these tests are about all of them being shown.
 constexpr std::uint64_t kThreshold = 2000;
 
 // A daemon in the background, and its clients.
-class Daemon {
+class ClientDaemon {
  public:
-  explicit Daemon(const TemporaryDirectory& directory) : socket_(directory.path("socket")) { start(); }
+  explicit ClientDaemon(const TemporaryDirectory& directory) : socket_(directory.path("socket")) { start(); }
 
   void start() {
     const std::string cpu = std::to_string(probed_cpu());
@@ -111,8 +109,6 @@ void need_to_keep_up() {
     SKIP("this machine is too slow to show detours as they happen: a switch takes " << cost / 1000 << " us");
 }
 
-std::size_t lines_in(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
-
 // The start of the newest detour of a stream that goes on; 0 before the first. Reading all of it again and again would
 // take the CPU that the daemon and its clients need.
 std::uint64_t newest_start(const std::string& text) {
@@ -172,7 +168,7 @@ void check_same_detours(const std::vector<Json>& one, const std::vector<Json>& o
   CHECK(common > 100);
 }
 
-void check_refused(const Outcome& outcome, int exit_code, const std::string& place, const std::string& remedy) {
+void check_client_refused(const Outcome& outcome, int exit_code, const std::string& place, const std::string& remedy) {
   INFO("standard error: " << outcome.err);
   CHECK(outcome.exit_code == exit_code);
   CHECK(outcome.out.empty());
@@ -216,8 +212,8 @@ void check_grown(const Json& earlier, const Json& later) {
 
 TEST_CASE("status, report and histogram answer in text and in JSON", "[core]") {
   const TemporaryDirectory directory;
-  Daemon daemon(directory);
-  std::this_thread::sleep_for(milliseconds(300));
+  ClientDaemon daemon(directory);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   for (const std::string command : {"status", "report", "histogram"}) {
     INFO(command);
     const Outcome text = daemon.ask({command});
@@ -253,11 +249,11 @@ TEST_CASE("status, report and histogram answer in text and in JSON", "[core]") {
 
 TEST_CASE("every live report adds up, and no counter ever falls", "[core]") {
   const TemporaryDirectory directory;
-  Daemon daemon(directory);
-  std::this_thread::sleep_for(milliseconds(200));
+  ClientDaemon daemon(directory);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
   Json earlier = daemon.json("report");
   for (int turn = 0; turn < 10; ++turn) {
-    std::this_thread::sleep_for(milliseconds(130));
+    std::this_thread::sleep_for(std::chrono::milliseconds(130));
     Json later = daemon.json("report");
     check_fields(later);
     check_ledger(later);
@@ -269,8 +265,8 @@ TEST_CASE("every live report adds up, and no counter ever falls", "[core]") {
 
 TEST_CASE("detours lists what is kept, in order, each adding up") {
   const TemporaryDirectory directory;
-  Daemon daemon(directory);
-  std::this_thread::sleep_for(milliseconds(700));
+  ClientDaemon daemon(directory);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
   const Outcome all = daemon.ask({"detours", "--json"});
   CHECK(all.exit_code == 0);
   CHECK(all.err.empty());
@@ -295,8 +291,8 @@ TEST_CASE("detours lists what is kept, in order, each adding up") {
 TEST_CASE("detours --follow shows them as they happen", "[core]") {
   need_to_keep_up();
   const TemporaryDirectory directory;
-  Daemon daemon(directory);
-  std::this_thread::sleep_for(milliseconds(300));
+  ClientDaemon daemon(directory);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   const std::uint64_t limit = median_ns(detours_in(daemon.ask({"detours", "--json"}).out));
   const std::uint64_t begin = now_ns();
   Background follower(daemon.client({"detours", "--follow", "--json"}));
@@ -306,7 +302,7 @@ TEST_CASE("detours --follow shows them as they happen", "[core]") {
     REQUIRE(eventually([&] { return lines_in(client->out()) != 0; }));
   std::size_t seen = lines_in(follower.out());
   for (int turn = 0; turn < 4; ++turn) {
-    std::this_thread::sleep_for(milliseconds(400));
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
     const std::uint64_t now = now_ns();
     const std::string out = follower.out();
     CHECK(lines_in(out) > seen + 50);  // the tick alone is 100 a second or more
@@ -334,7 +330,7 @@ TEST_CASE("detours --follow shows them as they happen", "[core]") {
 
 TEST_CASE("a follower keeps off the CPUs that are measured") {
   const TemporaryDirectory directory;
-  const Daemon daemon(directory);
+  const ClientDaemon daemon(directory);
   const Background follower(daemon.client({"detours", "--follow", "--json"}));
   const auto confined = [&] {
     std::ifstream file("/proc/" + std::to_string(follower.pid()) + "/status");
@@ -352,7 +348,7 @@ TEST_CASE("a follower keeps off the CPUs that are measured") {
 TEST_CASE("a follower that stops reading disturbs neither the daemon nor another follower") {
   need_to_keep_up();
   const TemporaryDirectory directory;
-  Daemon daemon(directory);
+  ClientDaemon daemon(directory);
   Background fast(daemon.client({"detours", "--follow", "--json"}));
   REQUIRE(eventually([&] { return lines_in(fast.out()) != 0; }));
   Background slow(daemon.client({"detours", "--follow", "--json"}));
@@ -360,7 +356,7 @@ TEST_CASE("a follower that stops reading disturbs neither the daemon nor another
   slow.signal(SIGSTOP);
   std::size_t seen = 0;
   for (int turn = 0; turn < 8; ++turn) {
-    std::this_thread::sleep_for(milliseconds(400));
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
     const std::uint64_t now = now_ns();
     const std::string out = fast.out();
     CHECK(lines_in(out) > seen + 50);
@@ -392,7 +388,7 @@ TEST_CASE("a follower that stops reading disturbs neither the daemon nor another
 
 TEST_CASE("a follower whose daemon is killed says so in one line") {
   const TemporaryDirectory directory;
-  Daemon daemon(directory);
+  ClientDaemon daemon(directory);
   Background follower(daemon.client({"detours", "--follow", "--json"}));
   REQUIRE(eventually([&] { return lines_of(follower.out()).size() > 100; }));
   daemon.kill();
@@ -400,16 +396,16 @@ TEST_CASE("a follower whose daemon is killed says so in one line") {
   check_stream(records_in(outcome.out), kThreshold);
   CHECK(outcome.out.ends_with('\n'));
   outcome.out.clear();
-  check_refused(outcome, 1, directory.path("socket"), "");
+  check_client_refused(outcome, 1, directory.path("socket"), "");
   CHECK(programs_left_behind().empty());
 }
 
 TEST_CASE("a new daemon takes over what a killed one left") {
   const TemporaryDirectory directory;
-  Daemon daemon(directory);
+  ClientDaemon daemon(directory);
   daemon.kill();
   CHECK_FALSE(names_in(directory.path()).empty());
-  check_refused(daemon.ask({"status"}), 1, directory.path("socket"), "noised");
+  check_client_refused(daemon.ask({"status"}), 1, directory.path("socket"), "noised");
   daemon.start();
   check_ledger(daemon.json("report"));
   daemon.stop();
@@ -418,9 +414,9 @@ TEST_CASE("a new daemon takes over what a killed one left") {
 
 TEST_CASE("top refuses without a terminal") {
   const TemporaryDirectory directory;
-  check_refused(run({NOISECTL_BINARY, "--socket", directory.path("none"), "top"}), 2, "terminal", "noisectl");
-  Daemon daemon(directory);
-  check_refused(daemon.ask({"top"}), 2, "terminal", "noisectl");
+  check_client_refused(run({NOISECTL_BINARY, "--socket", directory.path("none"), "top"}), 2, "terminal", "noisectl");
+  ClientDaemon daemon(directory);
+  check_client_refused(daemon.ask({"top"}), 2, "terminal", "noisectl");
   daemon.stop();
 }
 
@@ -434,12 +430,12 @@ TEST_CASE("without a daemon every command says how to start one") {
       arguments.insert(arguments.end(), command.begin(), command.end());
       if (json) arguments.push_back("--json");
       INFO(command.front());
-      check_refused(run(arguments), 1, socket, "noised --cpus");
+      check_client_refused(run(arguments), 1, socket, "noised --cpus");
     }
   }
   directory.write("file", "");
-  check_refused(run({NOISECTL_BINARY, "--socket", directory.path("file"), "status"}), 1, directory.path("file"),
-                "noised --cpus");
+  check_client_refused(run({NOISECTL_BINARY, "--socket", directory.path("file"), "status"}), 1, directory.path("file"),
+                       "noised --cpus");
 }
 
 TEST_CASE("noisectl refuses what it cannot mean") {
@@ -447,7 +443,7 @@ TEST_CASE("noisectl refuses what it cannot mean") {
     Arguments command{NOISECTL_BINARY};
     command.insert(command.end(), arguments.begin(), arguments.end());
     INFO(place);
-    check_refused(run(command), 2, place, remedy);
+    check_client_refused(run(command), 2, place, remedy);
   };
   refused({}, "subcommand", "--help");
   refused({"no-such-command"}, "no-such-command", "--help");

@@ -68,5 +68,7 @@ bool eventually(Question question, std::chrono::milliseconds time = std::chrono:
 
 /// The lines of a text, without their ends; a last line without an end counts.
 std::vector<std::string> lines_of(const std::string& text);
+/// How many ends of lines there are in it.
+std::size_t lines_in(const std::string& text);
 
 }  // namespace noised::live

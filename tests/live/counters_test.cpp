@@ -22,7 +22,8 @@ struct Window {
 
 using Table = std::map<std::string, std::uint64_t> KernelCounters::*;
 
-void check(const Window& window, Table table, const std::string& label, std::uint64_t counted, std::uint64_t orphans) {
+void check_counters(const Window& window, Table table, const std::string& label, std::uint64_t counted,
+                    std::uint64_t orphans) {
   const auto value = [&](const KernelCounters& counters) {
     const auto found = (counters.*table).find(label);
     return found == (counters.*table).end() ? 0 : found->second;
@@ -36,16 +37,16 @@ void check(const Window& window, Table table, const std::string& label, std::uin
   CHECK(most - least <= 20 + least / 10);
 }
 
-struct Outcome {
+struct Counted {
   Report report;
   Window window;
   std::uint64_t orphans = 0;
   std::vector<ProgramView> programs;
 };
 
-Outcome measure(unsigned cpu, std::uint64_t milliseconds, const std::function<void()>& load,
-                const MeasurementOptions& options = {}) {
-  Outcome outcome;
+Counted measure_counts(unsigned cpu, std::uint64_t milliseconds, const std::function<void()>& load,
+                       const MeasurementOptions& options = {}) {
+  Counted outcome;
   Measurement measurement(cpu, options);
   outcome.window.before_begin = read_kernel_counters(cpu);
   measurement.begin();
@@ -60,21 +61,22 @@ Outcome measure(unsigned cpu, std::uint64_t milliseconds, const std::function<vo
   return outcome;
 }
 
-void check_all(const Outcome& outcome) {
+void check_all(const Counted& outcome) {
   const Report& report = outcome.report;
   const auto vector = [&](const char* name) { return seen(report, "vector", name).count; };
-  check(outcome.window, &KernelCounters::interrupts, "LOC", vector("local_timer"), outcome.orphans);
-  check(outcome.window, &KernelCounters::interrupts, "RES", vector("reschedule"), outcome.orphans);
-  check(outcome.window, &KernelCounters::interrupts, "IWI", vector("irq_work"), outcome.orphans);
+  check_counters(outcome.window, &KernelCounters::interrupts, "LOC", vector("local_timer"), outcome.orphans);
+  check_counters(outcome.window, &KernelCounters::interrupts, "RES", vector("reschedule"), outcome.orphans);
+  check_counters(outcome.window, &KernelCounters::interrupts, "IWI", vector("irq_work"), outcome.orphans);
   // CAL counts both vectors; TLB shootdowns are among them, and counted again in TLB.
-  check(outcome.window, &KernelCounters::interrupts, "CAL", vector("call_function") + vector("call_function_single"),
-        outcome.orphans);
+  check_counters(outcome.window, &KernelCounters::interrupts, "CAL",
+                 vector("call_function") + vector("call_function_single"), outcome.orphans);
   for (const auto& [name, unused] : outcome.window.after_end.softirqs) {
-    check(outcome.window, &KernelCounters::softirqs, name, seen(report, "softirq", name).count, outcome.orphans);
+    check_counters(outcome.window, &KernelCounters::softirqs, name, seen(report, "softirq", name).count,
+                   outcome.orphans);
   }
   // Also those that noised saw none of.
   for (const auto& [name, unused] : outcome.window.after_end.devices) {
-    check(outcome.window, &KernelCounters::devices, name, seen(report, "irq", name).count, outcome.orphans);
+    check_counters(outcome.window, &KernelCounters::devices, name, seen(report, "irq", name).count, outcome.orphans);
   }
   CHECK(report.lost.events == 0);
   CHECK(report.lost.detours == 0);
@@ -92,27 +94,27 @@ constexpr std::uint64_t kMilliseconds = 3000;
 
 TEST_CASE("counters: idle", "[core]") {
   const unsigned cpu = probed_cpu();
-  const Outcome outcome = measure(cpu, kMilliseconds, {});
+  const Counted outcome = measure_counts(cpu, kMilliseconds, {});
   check_all(outcome);
   if (has_tick(cpu)) CHECK(seen(outcome.report, "vector", "local_timer").count > 0);
 }
 
 TEST_CASE("counters: disk writes") {
-  const Outcome outcome = measure(probed_cpu(), kMilliseconds, [] { write_to_disk(kMilliseconds - 200); });
+  const Counted outcome = measure_counts(probed_cpu(), kMilliseconds, [] { write_to_disk(kMilliseconds - 200); });
   check_all(outcome);
 }
 
 TEST_CASE("counters: loopback traffic on the probed CPU") {
   const unsigned cpu = probed_cpu();
-  const Outcome outcome = measure(cpu, kMilliseconds, [cpu] { talk_over_loopback(cpu, kMilliseconds - 200); });
+  const Counted outcome = measure_counts(cpu, kMilliseconds, [cpu] { talk_over_loopback(cpu, kMilliseconds - 200); });
   check_all(outcome);
   CHECK(seen(outcome.report, "softirq", "NET_RX").count > 100);
 }
 
 TEST_CASE("counters: memory unmapped by another thread of the process") {
   std::uint64_t unmapped = 0;
-  const Outcome outcome =
-      measure(probed_cpu(), kMilliseconds, [&] { unmapped = unmap_shared_memory(kMilliseconds - 200); });
+  const Counted outcome =
+      measure_counts(probed_cpu(), kMilliseconds, [&] { unmapped = unmap_shared_memory(kMilliseconds - 200); });
   check_all(outcome);
   const std::uint64_t calls = seen(outcome.report, "vector", "call_function").count +
                               seen(outcome.report, "vector", "call_function_single").count;
@@ -124,7 +126,7 @@ TEST_CASE("counters: memory unmapped by another thread of the process") {
 TEST_CASE("counters: timers on the probed CPU") {
   const unsigned cpu = probed_cpu();
   std::uint64_t slept = 0;
-  const Outcome outcome = measure(cpu, kMilliseconds, [&] { slept = sleep_on(cpu, kMilliseconds - 200); });
+  const Counted outcome = measure_counts(cpu, kMilliseconds, [&] { slept = sleep_on(cpu, kMilliseconds - 200); });
   check_all(outcome);
   const Seen wakeups = seen(outcome.report, "hrtimer", "hrtimer_wakeup");
   INFO("slept " << slept << " times, noised saw " << wakeups.count << " timers go off");
@@ -134,7 +136,7 @@ TEST_CASE("counters: timers on the probed CPU") {
 
 TEST_CASE("counters: wakeups from another CPU") {
   const unsigned cpu = probed_cpu();
-  const Outcome outcome = measure(cpu, kMilliseconds, [cpu] { wake_on(cpu, kMilliseconds - 200); });
+  const Counted outcome = measure_counts(cpu, kMilliseconds, [cpu] { wake_on(cpu, kMilliseconds - 200); });
   check_all(outcome);
 }
 
@@ -151,7 +153,7 @@ TEST_CASE("counters: everything at once, by raw tracepoints", "[core]") {
   };
   MeasurementOptions raw;
   raw.btf = "/sys/kernel/btf/vmlinux";
-  const Outcome outcome = measure(cpu, kMilliseconds, load, raw);
+  const Counted outcome = measure_counts(cpu, kMilliseconds, load, raw);
   check_all(outcome);
   const auto attached = [&](const char* how) {
     return std::ranges::count_if(outcome.programs, [&](const ProgramView& each) { return each.attached == how; });

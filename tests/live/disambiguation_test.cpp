@@ -23,6 +23,7 @@
 #include "base/clocks.h"
 #include "base/files.h"
 #include "measurement.h"
+#include "recount.h"
 #include "views/views.h"
 
 using namespace noised;
@@ -36,7 +37,7 @@ constexpr std::size_t kPage = 4096;
 constexpr char kComm[] = "noised-faults";
 
 // What the task did, by its own clock and the kernel's count of its faults.
-struct Activation {
+struct Turn {
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
   std::uint64_t faults = 0;
@@ -44,10 +45,10 @@ struct Activation {
       false;  // the host stopped the machine: it may be in several detours, its timers reset before they expire
 };
 
-struct Truth {
+struct Turns {
   std::uint64_t ready_ns = 0;  // the task waits for its first turn
   std::uint64_t over_ns = 0;   // it had its last
-  std::vector<Activation> activations;
+  std::vector<Turn> activations;
   std::vector<std::uint64_t> due_ns;  // when timers were
   std::uint64_t put_off = 0;          // timers that were set anew before they had expired: a turn came late
 };
@@ -65,7 +66,7 @@ timespec to_timespec(std::uint64_t ns) {
 // The task on the probed CPU: at each turn it touches three fresh pages and goes on until the time that it is told.
 class Faulter {
  public:
-  Faulter(unsigned cpu, Truth& truth) : truth_(truth), thread_([this, cpu] { run(cpu); }) {}
+  Faulter(unsigned cpu, Turns& truth) : truth_(truth), thread_([this, cpu] { run(cpu); }) {}
   ~Faulter() { turn(0); }
   Faulter(const Faulter&) = delete;
   Faulter& operator=(const Faulter&) = delete;
@@ -114,7 +115,7 @@ class Faulter {
   }
 
   void act(volatile char* pages, std::uint64_t until_ns) {
-    Activation activation;
+    Turn activation;
     activation.start_ns = monotonic_ns();
     for (std::size_t page = 0; page < 3; ++page) pages[page * kPage] = 1;
     madvise(const_cast<char*>(pages), 3 * kPage, MADV_DONTNEED);
@@ -141,7 +142,7 @@ class Faulter {
     truth_.due_ns.push_back(due_ns);
   }
 
-  Truth& truth_;
+  Turns& truth_;
   std::array<timer_t, kTimers> timers_{};
   std::uint64_t faults_ = 0;  // when the last turn ended
   std::atomic<std::uint64_t> until_ns_{0};
@@ -160,7 +161,7 @@ std::uint64_t turn_ns(std::uint64_t number) {
 
 // In every period: a turn, mostly as short as the timers alone; a turn that sets the timers, which takes longer; both
 // are over before they are due; and every other period, a turn that they strike.
-void drive(unsigned cpu, std::uint64_t milliseconds, Truth& truth) {
+void drive(unsigned cpu, std::uint64_t milliseconds, Turns& truth) {
   Faulter faulter(cpu, truth);
   faulter.wait_until_ready();
   const std::uint64_t begin_ns = monotonic_ns() + kPeriodNs;
@@ -179,8 +180,6 @@ void drive(unsigned cpu, std::uint64_t milliseconds, Truth& truth) {
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
-
-std::uint64_t end_of(const DetourView& detour) { return detour.start_ns + detour.duration_ns; }
 
 std::uint64_t count_of(const DetourView& detour, const std::string& kind, const std::string& name) {
   std::uint64_t count = 0;
@@ -211,13 +210,13 @@ struct Judged {
   bool struck = false;
 };
 
-std::vector<Judged> judge(const Truth& truth, const std::vector<DetourView>& detours) {
+std::vector<Judged> judge(const Turns& truth, const std::vector<DetourView>& detours) {
   std::vector<Judged> all;
   for (const DetourView& detour : detours) {
     if (detour.start_ns <= truth.ready_ns || end_of(detour) >= truth.over_ns) continue;
     Judged one;
     one.detour = &detour;
-    for (const Activation& activation : truth.activations) {
+    for (const Turn& activation : truth.activations) {
       if (activation.end_ns < detour.start_ns || activation.start_ns > end_of(detour)) continue;
       one.task_ns += activation.end_ns - activation.start_ns;
       one.faults += activation.faults;
@@ -236,11 +235,6 @@ std::uint64_t others_ns(const DetourView& detour) {
     if (!own && entry.kind != "hypervisor" && entry.kind != "unexplained") sum += entry.self_ns;
   }
   return sum;
-}
-
-std::uint64_t median(std::vector<std::uint64_t> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
 }
 
 // For how many of the first there is one of the second that is as long, to 2%.
@@ -286,16 +280,17 @@ void check_times(const Sorted& sorted) {
     INFO(views::to_text(*one.detour) << "; by the task's own clock " << one.task_ns << " ns");
     CHECK(others_ns(*one.detour) + self_of(*one.detour, "task", kComm) + 1'000 >= one.task_ns);
   }
-  INFO("timers alone " << median(alone) << " ns, in the task " << median(in_task) << " ns");
-  CHECK(median(in_task) <= 2 * median(alone));
-  CHECK(median(alone) <= 2 * median(in_task));
+  REQUIRE_FALSE(alone.empty());
+  REQUIRE_FALSE(in_task.empty());
+  INFO("timers alone " << quantile(alone, 50) << " ns, in the task " << quantile(in_task, 50) << " ns");
+  CHECK(quantile(in_task, 50) <= 2 * quantile(alone, 50));
+  CHECK(quantile(alone, 50) <= 2 * quantile(in_task, 50));
 }
 
-void check_expired(const Truth& truth, const Sorted& sorted, const Report& report) {
+void check_expired(const Turns& truth, const Sorted& sorted, const Report& report) {
   const std::uint64_t expired = kTimers * truth.due_ns.size() - truth.put_off;
-  const auto struck =
-      static_cast<std::size_t>(std::count_if(truth.activations.begin(), truth.activations.end(),
-                                             [](const Activation& activation) { return activation.struck; }));
+  const auto struck = static_cast<std::size_t>(std::count_if(truth.activations.begin(), truth.activations.end(),
+                                                             [](const Turn& activation) { return activation.struck; }));
   CHECK(struck <= truth.activations.size() / 10);
   CHECK(seen(report, "hrtimer", "posix_timer_fn").count == expired);
   CHECK(sorted.expired <= expired);  // detours that the host stretched are not among the sorted
@@ -307,7 +302,7 @@ void check_expired(const Truth& truth, const Sorted& sorted, const Report& repor
 
 TEST_CASE("disambiguation: faults and timers of equal length, and both in one detour") {
   const unsigned cpu = probed_cpu();
-  Truth truth;
+  Turns truth;
   truth.activations.resize(2000);  // so that its memory is there: a fault of its own must not be among those counted
   truth.due_ns.resize(2000);
   truth.activations.clear();

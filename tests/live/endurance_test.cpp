@@ -29,7 +29,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kNoiseNs = 8 * kSecond;
 constexpr std::chrono::seconds kIntoNoise{2};
 constexpr std::chrono::seconds kStopped{5};
-constexpr std::chrono::seconds kOffline{3};
+constexpr std::chrono::seconds kOfflineFor{3};
 // A signal, and a loop that returns, take effect within this.
 constexpr std::uint64_t kEdgeNs = 200'000'000;
 
@@ -120,11 +120,11 @@ class Endurance {
       REQUIRE(file.good());
     };
     set(0);
-    sleep_for(kOffline);
+    sleep_for(kOfflineFor);
     set(1);
     sleep_for(std::chrono::nanoseconds(kEdgeNs));
     ++blind_.count;
-    blind_.ns += static_cast<std::uint64_t>(std::chrono::nanoseconds(kOffline).count());
+    blind_.ns += static_cast<std::uint64_t>(std::chrono::nanoseconds(kOfflineFor).count());
   }
 
   void check_report() {

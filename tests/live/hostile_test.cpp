@@ -17,6 +17,7 @@
 #include "command.h"
 #include "measurement.h"
 #include "noised/low_noise.h"
+#include "processes.h"
 #include "quiet_cpu.h"
 #include "unit/base/temporary_directory.h"
 #include "unit/noised/http_client.h"
@@ -38,7 +39,7 @@ constexpr std::chrono::nanoseconds kDrain{1 << 24};
 constexpr const char* kInterval = "16777216ns";
 constexpr const char* kTwice = "noised_drain_interval_seconds_bucket{le=\"0.033554432\"} ";
 
-std::string scrape() {
+std::string scrape_text() {
   RawClient client(kPort);
   client.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   return client.read_all(5000);
@@ -53,13 +54,6 @@ double sample(const std::string& text, const std::string& name) {
 // Drains that came later than twice the interval after the one before.
 double late_drains(const std::string& text) {
   return sample(text, "noised_drain_interval_seconds_count ") - sample(text, kTwice);
-}
-
-std::uint64_t resident_kib(pid_t pid) {
-  for (const std::string& line : lines_of(read_file("/proc/" + std::to_string(pid) + "/status").value())) {
-    if (line.starts_with("VmRSS:")) return std::strtoull(line.c_str() + 6, nullptr, 10);
-  }
-  return 0;
 }
 
 // A thread that looks at the clock every millisecond on the CPU of the pipeline. When it was kept from that for an
@@ -171,11 +165,11 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
   REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; }));
   const QuietCpu quiet(probed_cpu());
   // The first of each request makes what is kept for all that follow.
-  (void)scrape();
+  (void)scrape_text();
   for (const char* const command : {"report", "histogram", "detours"}) {
     CHECK(run({NOISECTL_BINARY, "--socket", socket, command}).exit_code == 0);
   }
-  const std::string before = scrape();
+  const std::string before = scrape_text();
   const std::uint64_t resident_before = resident_kib(daemon.pid());
 
   const std::uint64_t waited_before_ns = counts_of(daemon.pid()).wait_ns;
@@ -189,13 +183,13 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
     Attacker senseless([&] { talk_nonsense(socket); });
     Attacker unread([&] { do_not_read(socket); });
     for (int i = 0; i < kScrapes; ++i) {
-      if (scrape().starts_with("HTTP/1.1 200 OK")) ++answered;
+      if (scrape_text().starts_with("HTTP/1.1 200 OK")) ++answered;
     }
     // Of the lowest priority, they may take their time: where all but one CPU are isolated and emulated, the one that
     // holds 200 connections had not yet come round when others had 52 times.
     const bool all_came = eventually(
         [&] {
-          CHECK(scrape().starts_with("HTTP/1.1 200 OK"));
+          CHECK(scrape_text().starts_with("HTTP/1.1 200 OK"));
           return std::min({slow.rounds(), large.rounds(), endless.rounds(), senseless.rounds(), unread.rounds()}) > 0;
         },
         std::chrono::seconds(90));
@@ -205,7 +199,7 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
     CHECK(run({NOISECTL_BINARY, "--socket", socket, "report"}).exit_code == 0);
     rounds = {slow.rounds(), large.rounds(), endless.rounds(), senseless.rounds(), unread.rounds()};
   }
-  const std::string after = scrape();
+  const std::string after = scrape_text();
   const std::uint64_t waited_ns = counts_of(daemon.pid()).wait_ns - waited_before_ns;
   const std::uint64_t resident_after = resident_kib(daemon.pid());
   INFO("rounds: " << rounds[0] << " slow, " << rounds[1] << " large, " << rounds[2] << " endless, " << rounds[3]

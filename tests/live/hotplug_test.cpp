@@ -20,6 +20,7 @@
 #include "base/cpus.h"
 #include "command.h"
 #include "measurement.h"
+#include "processes.h"
 #include "quiet_cpu.h"
 #include "report_checks.h"
 #include "unit/base/temporary_directory.h"
@@ -60,17 +61,6 @@ class OfflineCpu {
   std::string file_;
   std::uint64_t begun_ns_;
 };
-
-void move_to(pid_t task, unsigned cpu) {
-  const CpuSet there({cpu});
-  REQUIRE(sched_setaffinity(task, there.bytes(), there.get()) == 0);
-}
-
-bool may_run_on(pid_t task, unsigned cpu) {
-  cpu_set_t set;
-  REQUIRE(sched_getaffinity(task, sizeof(set), &set) == 0);
-  return CPU_ISSET(cpu, &set) != 0;
-}
 
 // A daemon with loops on these CPUs. The test, and what it starts, are elsewhere meanwhile.
 class TestDaemon {
@@ -162,8 +152,6 @@ void lose_cpu(WatchedTask& task, WatchedTask& rival, unsigned cpu) {
   competition.join();
   offline.come_back();
 }
-
-std::string own_task(unsigned cpu) { return "only-cpu" + std::to_string(cpu); }
 
 using OwnTasks = std::map<std::pair<unsigned, std::string>, ReportSource>;
 

@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 Clock::time_point after(std::uint64_t milliseconds) { return Clock::now() + std::chrono::milliseconds(milliseconds); }
 
-void move_to(unsigned cpu) {
+void move_here(unsigned cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(cpu, &set);
@@ -50,7 +50,7 @@ void write_to_disk(std::uint64_t milliseconds) {
 
 void talk_over_loopback(unsigned cpu, std::uint64_t milliseconds) {
   std::jthread([cpu, milliseconds] {
-    move_to(cpu);
+    move_here(cpu);
     const Descriptor receiver(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
     const Descriptor sender(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
     sockaddr_in address{};
@@ -84,7 +84,7 @@ std::uint64_t unmap_shared_memory(std::uint64_t milliseconds) {
 std::uint64_t sleep_on(unsigned cpu, std::uint64_t milliseconds) {
   std::uint64_t slept = 0;
   std::jthread([&slept, cpu, milliseconds] {
-    move_to(cpu);
+    move_here(cpu);
     for (const auto end = after(milliseconds); Clock::now() < end; ++slept) {
       std::this_thread::sleep_for(std::chrono::microseconds(1500));
     }
@@ -94,7 +94,7 @@ std::uint64_t sleep_on(unsigned cpu, std::uint64_t milliseconds) {
 
 std::jthread keep_sleeping_on(unsigned cpu) {
   return std::jthread([cpu](const std::stop_token& stop) {
-    move_to(cpu);
+    move_here(cpu);
     while (!stop.stop_requested()) std::this_thread::sleep_for(std::chrono::microseconds(1500));
   });
 }
@@ -102,7 +102,7 @@ std::jthread keep_sleeping_on(unsigned cpu) {
 std::jthread keep_working_on(unsigned cpu, const std::string& name, std::uint64_t period_ns, std::uint64_t work_ns) {
   return std::jthread([=](const std::stop_token& stop) {
     prctl(PR_SET_NAME, name.c_str());
-    move_to(cpu);
+    move_here(cpu);
     while (!stop.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(period_ns));
       for (const auto end = Clock::now() + std::chrono::nanoseconds(work_ns); Clock::now() < end;) {
@@ -115,7 +115,7 @@ void wake_on(unsigned cpu, std::uint64_t milliseconds) {
   std::atomic<int> turn{0};
   std::atomic<bool> over{false};
   std::jthread sleeper([&, cpu] {
-    move_to(cpu);
+    move_here(cpu);
     for (int last = 0; !over.load(); last = turn.load()) turn.wait(last);
   });
   for (const auto end = after(milliseconds); Clock::now() < end;) {
@@ -140,7 +140,7 @@ Faults fault_pages(unsigned cpu, std::uint64_t milliseconds) {
   std::jthread([&, cpu, milliseconds] {
     void* memory = mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED || madvise(memory, kBytes, MADV_NOHUGEPAGE) != 0) return;
-    move_to(cpu);
+    move_here(cpu);
     const std::uint64_t before = counted();
     for (const auto end = after(milliseconds); Clock::now() < end;) {
       for (std::size_t at = 0; at < kBytes; at += kPage) (void)static_cast<const volatile char*>(memory)[at];

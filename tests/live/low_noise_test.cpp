@@ -23,7 +23,7 @@ using namespace noised::live;
 namespace {
 
 // "voluntary_ctxt_switches:  12" of a thread of this process.
-std::uint64_t status_field(int tid, const std::string& field) {
+std::uint64_t own_status_field(int tid, const std::string& field) {
   std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/status");
   for (std::string line; std::getline(file, line);) {
     if (line.rfind(field + ":", 0) == 0) return std::stoull(line.substr(field.size() + 1));
@@ -59,12 +59,12 @@ std::map<std::string, long> nice_values(pid_t process) {
   return found;
 }
 
-struct Disturbance {
+struct Disturbed {
   std::uint64_t calls = 0;
   std::uint64_t irq_work = 0;
 };
 
-Disturbance difference(const KernelCounters& before, const KernelCounters& after) {
+Disturbed difference(const KernelCounters& before, const KernelCounters& after) {
   return {after.interrupts.at("CAL") - before.interrupts.at("CAL"),
           after.interrupts.at("IWI") - before.interrupts.at("IWI")};
 }
@@ -74,13 +74,13 @@ Disturbance difference(const KernelCounters& before, const KernelCounters& after
 TEST_CASE("low noise: the loop neither sleeps nor yields, nor waits for a page") {
   Measurement measurement(probed_cpu());
   measurement.begin();
-  const std::uint64_t before = status_field(measurement.probe_tid(), "voluntary_ctxt_switches");
+  const std::uint64_t before = own_status_field(measurement.probe_tid(), "voluntary_ctxt_switches");
   const std::uint64_t faults = page_faults(measurement.probe_tid());
   measurement.run(2000);
-  CHECK(status_field(measurement.probe_tid(), "voluntary_ctxt_switches") == before);
+  CHECK(own_status_field(measurement.probe_tid(), "voluntary_ctxt_switches") == before);
   CHECK(page_faults(measurement.probe_tid()) == faults);
   // Whether khugepaged comes in these two seconds is chance.
-  CHECK(status_field(measurement.probe_tid(), "THP_enabled") == 0);
+  CHECK(own_status_field(measurement.probe_tid(), "THP_enabled") == 0);
   measurement.end();
   CHECK(measurement.report().cpus.at(0).iterations > 1000);
 }
@@ -120,6 +120,8 @@ TEST_CASE("low noise: only the thread that drains is a real-time one") {
   limit.rlim_max = std::max<rlim_t>(limit.rlim_max, 3);
   if (setrlimit(RLIMIT_RTPRIO, &limit) != 0) SKIP("the limit of real-time priority cannot be raised here");
   Daemon daemon("[service]\nrealtime = 3\n");
+  if (!object_in(run(daemon.command({"status", "--json"})).out).contains("realtime"))
+    SKIP("the control group has no real-time priority to give");
   for (const auto& task :
        std::filesystem::directory_iterator("/proc/" + std::to_string(daemon.process().pid()) + "/task")) {
     const pid_t tid = std::stoi(task.path().filename());
@@ -138,16 +140,16 @@ TEST_CASE("low noise: draining interrupts the measured CPU no more than not drai
   const unsigned cpu = probed_cpu();
   Measurement measurement(cpu);
   measurement.begin();
-  Disturbance draining;
-  Disturbance resting;
+  Disturbed draining;
+  Disturbed resting;
   constexpr int kRounds = 5;
   for (int round = 0; round < kRounds; ++round) {
     const KernelCounters start = read_kernel_counters(cpu);
     Measurement::rest(1000);
     const KernelCounters middle = read_kernel_counters(cpu);
     measurement.run(1000);
-    const Disturbance quiet = difference(start, middle);
-    const Disturbance busy = difference(middle, read_kernel_counters(cpu));
+    const Disturbed quiet = difference(start, middle);
+    const Disturbed busy = difference(middle, read_kernel_counters(cpu));
     resting.calls += quiet.calls;
     resting.irq_work += quiet.irq_work;
     draining.calls += busy.calls;

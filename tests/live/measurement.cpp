@@ -195,4 +195,12 @@ Seen seen(const Report& report, const std::string& kind, const std::string& name
   return sum;
 }
 
+std::uint64_t end_of(const DetourView& detour) { return detour.start_ns + detour.duration_ns; }
+
+bool is_vague(const DetourView& detour) {
+  return std::ranges::any_of(detour.entries, [](const DetourEntryView& entry) { return entry.name == "other"; });
+}
+
+std::string own_task(unsigned cpu) { return "only-cpu" + std::to_string(cpu); }
+
 }  // namespace noised::live

@@ -101,4 +101,12 @@ struct Seen {
 };
 Seen seen(const Report& report, const std::string& kind, const std::string& name);
 
+/// CLOCK_MONOTONIC.
+std::uint64_t end_of(const DetourView& detour);
+/// Whether it has more sources than are told one by one.
+bool is_vague(const DetourView& detour);
+
+/// The name of the task that a test has on this CPU alone.
+std::string own_task(unsigned cpu);
+
 }  // namespace noised::live

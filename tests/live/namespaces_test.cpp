@@ -5,14 +5,14 @@
 
 #include "command.h"
 #include "unit/base/temporary_directory.h"
+#include "unit/base/texts.h"
 #include "watching_daemon.h"
 
 using namespace noised;
 using namespace noised::live;
+using noised::test::has;
 
 namespace {
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const Arguments kOwnPids = {"unshare", "--pid", "--fork", "--mount-proc"};
 const Arguments kOwnClock = {"unshare", "--time", "--monotonic", "1000", "--fork"};

@@ -31,7 +31,7 @@ std::vector<std::string> events_but_faults() {
   return events;
 }
 
-struct Outcome {
+struct Overloaded {
   Report report;
   std::vector<DetourView> detours;
   std::uint64_t orphans = 0;
@@ -51,9 +51,9 @@ struct Outcome {
 };
 
 // The ring is drained every 25 ms, after `rest_ms` more in which it is not.
-Outcome overload(std::uint64_t buffer_bytes, std::uint64_t load_ms, std::uint64_t rest_ms) {
+Overloaded overload(std::uint64_t buffer_bytes, std::uint64_t load_ms, std::uint64_t rest_ms) {
   const unsigned cpu = probed_cpu();
-  Outcome outcome;
+  Overloaded outcome;
   outcome.milliseconds = load_ms;
   MeasurementOptions options;
   options.buffer_bytes = buffer_bytes;
@@ -94,7 +94,7 @@ Outcome overload(std::uint64_t buffer_bytes, std::uint64_t load_ms, std::uint64_
   return outcome;
 }
 
-bool is_interval(const std::string& kind) {
+bool is_interval_kind(const std::string& kind) {
   return kind != "hypervisor" && kind != "hardware" && kind != "unexplained" && kind != "overhead" && kind != "nmi";
 }
 
@@ -105,12 +105,12 @@ bool times_faults(const Report& report) {
 }
 
 // Recorded and lost together are what the kernel says that there was.
-void check_total(const Outcome& outcome) {
+void check_total(const Overloaded& outcome) {
   std::uint64_t recorded = outcome.orphans;
   for (const ReportSource& source : outcome.report.sources) {
     // A handling alone is of a fault that was counted, whose task lost the CPU between the two.
     const bool is_alone = source.kind == "page_fault" && source.name == kHandling;
-    if (is_interval(source.kind) && !is_alone) recorded += source.count;
+    if (is_interval_kind(source.kind) && !is_alone) recorded += source.count;
   }
   std::uint64_t least = outcome.faults.least;
   std::uint64_t most = outcome.faults.most;
@@ -132,10 +132,10 @@ std::string name_of(const DetourEntryView& entry) {
   return entry.kind + ":" + (entry.kind == "irq" ? entry.name.substr(0, colon) : entry.name);
 }
 
-std::map<std::string, std::uint64_t> counts_of(const DetourView& detour) {
+std::map<std::string, std::uint64_t> shown_counts(const DetourView& detour) {
   std::map<std::string, std::uint64_t> counts;
   for (const DetourEntryView& entry : detour.entries) {
-    if (!is_interval(entry.kind) || entry.kind == "page_fault") continue;
+    if (!is_interval_kind(entry.kind) || entry.kind == "page_fault") continue;
     std::uint64_t intervals = 1;
     for (const auto& [key, value] : entry.detail) {
       if (key == "intervals") intervals = std::stoull(value);
@@ -145,13 +145,8 @@ std::map<std::string, std::uint64_t> counts_of(const DetourView& detour) {
   return counts;
 }
 
-// A detour of very many sources, whose rarest are told as "other".
-bool is_vague(const DetourView& detour) {
-  return std::ranges::any_of(detour.entries, [](const DetourEntryView& entry) { return entry.name == "other"; });
-}
-
 // A detour that is not marked has everything that ftrace saw in it. Returns how many were compared.
-std::uint64_t check_complete(const Outcome& outcome) {
+std::uint64_t check_complete(const Overloaded& outcome) {
   std::vector<std::map<std::string, std::uint64_t>> truth(outcome.detours.size());
   for (const Recounted& one : outcome.others) {
     if (one.start_ticks < outcome.after_begin.ticks) continue;
@@ -170,7 +165,7 @@ std::uint64_t check_complete(const Outcome& outcome) {
         detour.start_ns > outcome.after_begin.ns && detour.start_ns + detour.duration_ns < outcome.before_end.ns;
     if (detour.incomplete || !inside || is_vague(detour)) continue;
     INFO(views::to_text(detour));
-    CHECK(counts_of(detour) == truth[i]);
+    CHECK(shown_counts(detour) == truth[i]);
     if (!truth[i].empty()) ++compared;
   }
   return compared;
@@ -179,7 +174,7 @@ std::uint64_t check_complete(const Outcome& outcome) {
 }  // namespace
 
 TEST_CASE("overload: the smallest ring, seldom drained") {
-  const Outcome outcome = overload(std::uint64_t{64} << 10U, 2000, 300);
+  const Overloaded outcome = overload(std::uint64_t{64} << 10U, 2000, 300);
   std::string reasons;
   for (const ReportLoss& loss : outcome.report.lost.by)
     reasons += loss.reason + " " + std::to_string(loss.count) + ", ";
@@ -200,7 +195,7 @@ TEST_CASE("overload: the smallest ring, seldom drained") {
 TEST_CASE("overload: the default ring, drained as the daemon does, loses nothing", "[core]") {
   constexpr std::uint64_t kBytes = std::uint64_t{2} << 20U;
   constexpr std::uint64_t kRecord = 56;  // of a ring, with its header and a name
-  const Outcome outcome = overload(kBytes, 2000, 0);
+  const Overloaded outcome = overload(kBytes, 2000, 0);
   // A host that takes the housekeeping CPU for long makes the ring overflow, and that is counted.
   const std::uint64_t bytes = outcome.late_ns / 1'000 * outcome.faults.most / outcome.milliseconds * kRecord / 1'000;
   INFO("drained after " << outcome.late_ns << " ns at the latest, when " << bytes << " bytes had come");

@@ -15,6 +15,7 @@
 #include "measurement.h"
 #include "quiet_cpu.h"
 #include "recording/player.h"
+#include "recount.h"
 #include "unit/base/temporary_directory.h"
 
 using namespace noised;
@@ -57,14 +58,14 @@ struct Phases : PlayerVisitor {
   std::uint64_t detour_ns_ = 0;
 };
 
-struct Recorded {
+struct RecordedLoop {
   Phases phases;
   Description description;
   CpuCounts counts;
   Report report;
 };
 
-void play(const std::string& file, Recorded& recorded) {
+void play(const std::string& file, RecordedLoop& recorded) {
   auto player = Player::open(file);
   REQUIRE(player);
   while (player.value().step(&recorded.phases)) {
@@ -76,7 +77,7 @@ void play(const std::string& file, Recorded& recorded) {
 }
 
 /// Phases of 100 us for 2 s, from the start.
-void record_phases(const Arguments& flags, Recorded& recorded) {
+void record_phases(const Arguments& flags, RecordedLoop& recorded) {
   const TemporaryDirectory directory;
   const unsigned cpu = probed_cpu();
   const QuietCpu quiet(cpu);
@@ -109,13 +110,8 @@ std::uint64_t sum(const std::vector<std::uint64_t>& values) {
   return total;
 }
 
-std::uint64_t median(std::vector<std::uint64_t> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
 /// Whatever the machine does: all phases are the same work, all the time is in phases, and the ledger goes on.
-void check_phases(const Recorded& recorded) {
+void check_phases(const RecordedLoop& recorded) {
   const Phases& phases = recorded.phases;
   REQUIRE(phases.durations_ns.size() > 1'000);
   const std::uint64_t work = phases.iterations.front();
@@ -132,15 +128,15 @@ void check_phases(const Recorded& recorded) {
   CHECK(all_ns + 2 * longest_ns * (phases.gaps + 1) >= cpu.observed_ns);
   CHECK(all_ns <= cpu.observed_ns + cpu.observed_ns / 20);
   // What is no detour is the work, most of it quicker than a phase that something struck.
-  CHECK(median(phases.quiet_ns) <= median(phases.durations_ns));
-  CHECK(median(phases.quiet_ns) >= recorded.description.grain_ns / 4);
-  CHECK(median(phases.quiet_ns) <= recorded.description.grain_ns * 4);
+  CHECK(quantile(phases.quiet_ns, 50) <= quantile(phases.durations_ns, 50));
+  CHECK(quantile(phases.quiet_ns, 50) >= recorded.description.grain_ns / 4);
+  CHECK(quantile(phases.quiet_ns, 50) <= recorded.description.grain_ns * 4);
 }
 
 }  // namespace
 
 TEST_CASE("phases: they are whole, of the same work, and the ledger of their run adds up") {
-  Recorded recorded;
+  RecordedLoop recorded;
   record_phases({}, recorded);
   check_phases(recorded);
   CHECK(recorded.description.grain_ns == 100'000);
@@ -157,13 +153,13 @@ TEST_CASE("phases: they are whole, of the same work, and the ledger of their run
 }
 
 TEST_CASE("phases: whatever they walk through, they are calibrated, and walking takes time") {
-  Recorded none;
-  Recorded first;
-  Recorded second;
+  RecordedLoop none;
+  RecordedLoop first;
+  RecordedLoop second;
   record_phases({"--footprint", "64"}, none);
   record_phases({"--footprint", "L1"}, first);
   record_phases({"--footprint", "L2", "--policy", "fifo"}, second);
-  for (const Recorded* const recorded : {&none, &first, &second}) {
+  for (const RecordedLoop* const recorded : {&none, &first, &second}) {
     INFO(recorded->description.footprint_bytes);
     check_phases(*recorded);
   }
@@ -185,7 +181,7 @@ TEST_CASE("phases: a running daemon does them while they are recorded, and its l
   const Outcome made = record("phases", {"--grain", "100us", "--footprint", "L1"});
   INFO(made.err);
   REQUIRE(made.exit_code == 0);
-  Recorded phases;
+  RecordedLoop phases;
   play(directory.path("phases"), phases);
   check_phases(phases);
   CHECK(phases.description.grain_ns == 100'000);
@@ -194,7 +190,7 @@ TEST_CASE("phases: a running daemon does them while they are recorded, and its l
 
   // At once: the loop is back before anything is recorded of it.
   REQUIRE(record("loop", {}).exit_code == 0);
-  Recorded loop;
+  RecordedLoop loop;
   play(directory.path("loop"), loop);
   CHECK(loop.description.grain_ns == 0);
   CHECK(loop.phases.iterations.empty());
@@ -209,7 +205,7 @@ TEST_CASE("phases: a running daemon does them while they are recorded, and its l
     (void)client.wait();
   }
   REQUIRE(eventually([&] { return record("after", {}).exit_code == 0; }));
-  Recorded after;
+  RecordedLoop after;
   play(directory.path("after"), after);
   CHECK(after.description.grain_ns == 0);
   CHECK(after.phases.iterations.empty());
@@ -230,7 +226,7 @@ TEST_CASE("phases: what a daemon cannot do is refused with what to do, and nothi
     CHECK_FALSE(std::filesystem::exists(file));
   } else {
     REQUIRE(fifo.exit_code == 0);
-    Recorded recorded;
+    RecordedLoop recorded;
     play(file, recorded);
     CHECK(recorded.description.policy == "fifo");
   }
@@ -238,7 +234,7 @@ TEST_CASE("phases: what a daemon cannot do is refused with what to do, and nothi
   const Outcome after = run(daemon.command({"record", "-o", other, "--duration", "1s"}));
   INFO(after.err);
   REQUIRE(after.exit_code == 0);
-  Recorded loop;
+  RecordedLoop loop;
   play(other, loop);
   CHECK(loop.phases.iterations.empty());
 }

@@ -12,17 +12,11 @@
 #include "base/cpus.h"
 #include "command.h"
 #include "measurement.h"
+#include "processes.h"
 
 using namespace noised::live;
 
-namespace {
-
-bool may_run_on(pid_t task, unsigned cpu) {
-  cpu_set_t set;
-  return sched_getaffinity(task, sizeof(set), &set) == 0 && CPU_ISSET(cpu, &set) != 0;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("quiet CPU: other tasks have it back in the end, also if the test is killed") {
   const unsigned cpu = probed_cpu();

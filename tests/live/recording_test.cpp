@@ -22,7 +22,7 @@ using noised::test::TemporaryDirectory;
 
 namespace {
 
-constexpr uid_t kNobody = 65534;
+constexpr uid_t kOther = 65534;
 
 std::vector<DetourView> detours_of(const std::string& lines) {
   std::vector<DetourView> detours;
@@ -46,7 +46,7 @@ TEST_CASE("recording: a whole run, played by anybody, gives the report that it g
   std::filesystem::permissions(directory.path(), std::filesystem::perms(0755));
   std::filesystem::permissions(file, std::filesystem::perms(0644));
   CommandOptions nobody;
-  nobody.user = kNobody;
+  nobody.user = kOther;
   const Outcome played = run({NOISECTL_BINARY, "--replay", file, "report", "--json"}, nobody);
   INFO(played.err);
   REQUIRE(played.exit_code == 0);

@@ -20,7 +20,7 @@ using namespace noised::live;
 
 namespace {
 
-constexpr std::uint64_t kMilliseconds = 3000;
+constexpr std::uint64_t kRecountMs = 3000;
 constexpr std::uint64_t kQuietNs = 100'000;
 constexpr std::uint64_t kSettledNs = 50'000'000;
 
@@ -57,7 +57,7 @@ Both measure_twice(unsigned cpu, bool callback_ends, const std::function<void()>
   measurement.begin();
   both.begun = read_moment();
   both.loop = measurement.probe_tid();
-  measurement.run(kMilliseconds, load);
+  measurement.run(kRecountMs, load);
   both.ending = read_moment();
   measurement.end();
   both.events = ftrace.stop();
@@ -69,7 +69,7 @@ Both measure_twice(unsigned cpu, bool callback_ends, const std::function<void()>
   return both;
 }
 
-struct Window {
+struct TraceWindow {
   std::uint64_t from_ns = 0;
   std::uint64_t until_ns = 0;
 };
@@ -100,7 +100,7 @@ std::uint64_t quiet_moment(const Both& both, const std::vector<Recounted>& inter
   return ns + kQuietNs / 2;
 }
 
-Window compared(const Both& both, const std::vector<Recounted>& intervals) {
+TraceWindow compared(const Both& both, const std::vector<Recounted>& intervals) {
   return {quiet_moment(both, intervals, both.begun.ns + kSettledNs),
           quiet_moment(both, intervals, both.ending.ns - kSettledNs)};
 }
@@ -122,18 +122,13 @@ std::string source_of(const DetourEntryView& entry) {
   return entry.kind + ":" + name;
 }
 
-// A detour of very many sources, whose rarest the feed sums up as "other": what they were is not told.
-bool is_vague(const DetourView& detour) {
-  return std::any_of(detour.entries.begin(), detour.entries.end(), [](const auto& e) { return e.name == "other"; });
-}
-
 bool in_vague_detour(const Both& both, std::uint64_t ns) {
   return std::any_of(both.detours.begin(), both.detours.end(), [&](const DetourView& detour) {
     return detour.start_ns <= ns && ns < detour.start_ns + detour.duration_ns && is_vague(detour);
   });
 }
 
-Counts counts_by_noised(const Both& both, const Window& window) {
+Counts counts_by_noised(const Both& both, const TraceWindow& window) {
   Counts counts;
   for (const DetourView& detour : both.detours) {
     if (detour.start_ns < window.from_ns || detour.start_ns >= window.until_ns) continue;
@@ -146,7 +141,7 @@ Counts counts_by_noised(const Both& both, const Window& window) {
   return counts;
 }
 
-Counts counts_by_ftrace(const Both& both, const std::vector<Recounted>& intervals, const Window& window) {
+Counts counts_by_ftrace(const Both& both, const std::vector<Recounted>& intervals, const TraceWindow& window) {
   Counts counts;
   for (const Recounted& one : intervals) {
     const std::uint64_t start_ns = both.to_ns(one.start_ticks);
@@ -157,7 +152,7 @@ Counts counts_by_ftrace(const Both& both, const std::vector<Recounted>& interval
 }
 
 // One interval as both saw it: its self time, and the intervals directly inside it.
-struct Pair {
+struct Twin {
   std::uint64_t ftrace_ns = 0;
   std::uint64_t noised_ns = 0;
   unsigned nested = 0;
@@ -170,11 +165,11 @@ struct Pair {
 // By source, every interval that is the only one of its source in its detour: for such noised tells its own time.
 // Intervals are compared one by one. Quantiles of all of them would not do: one tick of ten takes 10 us instead of 3,
 // and what lies between, where quantile 90% is, depends on a handful.
-std::map<std::string, std::vector<Pair>> pairs(const Both& both, const std::vector<Recounted>& intervals,
-                                               const Window& window) {
+std::map<std::string, std::vector<Twin>> pairs(const Both& both, const std::vector<Recounted>& intervals,
+                                               const TraceWindow& window) {
   std::multimap<std::uint64_t, const Recounted*> by_start;
   for (const Recounted& one : intervals) by_start.emplace(both.to_ns(one.start_ticks), &one);
-  std::map<std::string, std::vector<Pair>> pairs;
+  std::map<std::string, std::vector<Twin>> pairs;
   for (const DetourView& detour : both.detours) {
     if (detour.start_ns < window.from_ns || detour.start_ns >= window.until_ns || is_vague(detour)) continue;
     std::map<std::string, std::vector<const Recounted*>> inside;
@@ -217,7 +212,7 @@ void check_counts(const Counts& noised, const Counts& ftrace) {
 // An interval's self times differ by what the tracers cost at its two ends and at those of what is nested in it, and by
 // the clocks' uncertainty where a detour's edge cuts it short. More than that, none or one of thousands did; a host
 // that strikes 10,000 times a second strikes between the tracers at one of 200.
-void check_durations(const Both& both, const std::vector<Recounted>& intervals, const Window& window) {
+void check_durations(const Both& both, const std::vector<Recounted>& intervals, const TraceWindow& window) {
   const std::optional<std::uint64_t> cost = cost_ns(both);
   if (is_emulated() && !cost) return;  // too little happens on an isolated CPU
   REQUIRE(cost.has_value());
@@ -226,7 +221,7 @@ void check_durations(const Both& both, const std::vector<Recounted>& intervals, 
     if (twice.size() < 50) continue;
     std::string beyond;
     std::size_t count = 0;
-    for (const Pair& pair : twice) {
+    for (const Twin& pair : twice) {
       if (pair.difference_ns() <= 2U * (1U + pair.nested) * *cost + both.report.clock.uncertainty_ns) continue;
       ++count;
       beyond += " " + std::to_string(pair.ftrace_ns) + "/" + std::to_string(pair.noised_ns);
@@ -239,7 +234,7 @@ void check_durations(const Both& both, const std::vector<Recounted>& intervals, 
   if (has_tick(probed_cpu()) && !is_emulated()) CHECK(ticks_compared);
 }
 
-void check_all(bool callback_ends, const std::function<void()>& load) {
+void recount_all(bool callback_ends, const std::function<void()>& load) {
   INFO("callbacks " << (callback_ends ? "tell their ends" : "end with what they are in"));
   Both both = measure_twice(probed_cpu(), callback_ends, load);
   // A run of a program that the kernel refused is a loss, which noised counts: then there is less to compare.
@@ -252,7 +247,7 @@ void check_all(bool callback_ends, const std::function<void()>& load) {
   REQUIRE(both.feed_lost == 0);  // or not every detour could be compared
   const Recount recounted = recount(both.events, both.loop, both.begun.ticks, both.settled_ticks(), both.callback_ends);
   for (const std::string& line : recounted.contradictions) FAIL_CHECK("ftrace contradicts itself: " << line);
-  const Window window = compared(both, recounted.intervals);
+  const TraceWindow window = compared(both, recounted.intervals);
   CHECK(std::count_if(both.detours.begin(), both.detours.end(), is_vague) <= 5);
   const Counts ftrace = counts_by_ftrace(both, recounted.intervals, window);
   if (has_tick(probed_cpu())) REQUIRE(ftrace.contains("vector:local_timer"));
@@ -264,23 +259,23 @@ void check_all(bool callback_ends, const std::function<void()>& load) {
 
 TEST_CASE("recount: idle", "[core]") {
   const bool callback_ends = GENERATE(false, true);
-  check_all(callback_ends, {});
+  recount_all(callback_ends, {});
 }
 
 TEST_CASE("recount: timers on the probed CPU") {
   const unsigned cpu = probed_cpu();
   const bool callback_ends = GENERATE(false, true);
-  check_all(callback_ends, [cpu] { sleep_on(cpu, kMilliseconds - 200); });
+  recount_all(callback_ends, [cpu] { sleep_on(cpu, kRecountMs - 200); });
 }
 
 TEST_CASE("recount: wakeups from another CPU") {
   const unsigned cpu = probed_cpu();
   const bool callback_ends = GENERATE(false, true);
-  check_all(callback_ends, [cpu] { wake_on(cpu, kMilliseconds - 200); });
+  recount_all(callback_ends, [cpu] { wake_on(cpu, kRecountMs - 200); });
 }
 
 TEST_CASE("recount: loopback traffic on the probed CPU") {
   const unsigned cpu = probed_cpu();
   const bool callback_ends = GENERATE(false, true);
-  check_all(callback_ends, [cpu] { talk_over_loopback(cpu, kMilliseconds - 200); });
+  recount_all(callback_ends, [cpu] { talk_over_loopback(cpu, kRecountMs - 200); });
 }

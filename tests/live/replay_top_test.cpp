@@ -16,12 +16,12 @@ using noised::test::TemporaryDirectory;
 namespace {
 
 /// A recording of some 10 s of two CPUs under load.
-struct Scene {
+struct ReplayScene {
   TemporaryDirectory directory;
   std::string path = directory.path("run");
   Terminal terminal{directory};
 
-  Scene() {
+  ReplayScene() {
     test::RecordedRun run;
     Recorder recorder(run.sources, run.status, run.description, 64);
     auto file = create_recording(path);
@@ -49,7 +49,7 @@ struct Scene {
 }  // namespace
 
 TEST_CASE("top plays a recording, stands still when paused, and shows its end until it is quit") {
-  const Scene scene;
+  const ReplayScene scene;
   const Terminal& terminal = scene.terminal;
   scene.start("--speed 2");
   const std::string first = scene.title();
@@ -75,7 +75,7 @@ TEST_CASE("top plays a recording, stands still when paused, and shows its end un
 }
 
 TEST_CASE("top shows a damaged recording as far as it goes, and says so") {
-  const Scene scene;
+  const ReplayScene scene;
   std::filesystem::resize_file(scene.path, std::filesystem::file_size(scene.path) / 2);
   scene.start("--speed 1000");
   CHECK(eventually([&] { return scene.terminal.shows("the recording ends here"); }));

@@ -31,10 +31,6 @@ std::string record_with(const TemporaryDirectory& directory, const std::string& 
   return file;
 }
 
-std::size_t lines_in(const std::string& text) {
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 }  // namespace
 
 TEST_CASE("series: the work that FTQ misses is what the ledger says was taken") {

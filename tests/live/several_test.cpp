@@ -39,13 +39,11 @@ namespace {
 
 constexpr std::uint64_t kWorkNs = 3'000'000;
 
-CommandOptions patient(int minutes) {
+CommandOptions patient_for(int minutes) {
   CommandOptions options;
   options.timeout = std::chrono::minutes(minutes);
   return options;
 }
-
-std::string own_task(unsigned cpu) { return "only-cpu" + std::to_string(cpu); }
 
 const ReportCpu& cpu_of(const Report& report, unsigned cpu) {
   const auto found = std::ranges::find_if(report.cpus, [&](const ReportCpu& each) { return each.cpu == cpu; });
@@ -63,7 +61,7 @@ class Loads {
       loads_.emplace_back(Arguments{"taskset", "-c", std::to_string(online_cpus().value().front()), NOISE_BINARY,
                                     "task", "--cpu", std::to_string(cpu), "--name", own_task(cpu), "--work",
                                     std::to_string(kWorkNs) + "ns", "--period", period, "--duration", duration},
-                          patient(3));
+                          patient_for(3));
     }
   }
   // What they did, by CPU in their order.
@@ -86,7 +84,7 @@ class Loads {
 
 std::vector<DetourView> recorded_detours(const std::string& file) {
   std::vector<DetourView> detours;
-  const Outcome outcome = run({NOISECTL_BINARY, "--replay", file, "detours", "--json"}, patient(3));
+  const Outcome outcome = run({NOISECTL_BINARY, "--replay", file, "detours", "--json"}, patient_for(3));
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
   for (const std::string& line : lines_of(outcome.out)) {
@@ -97,7 +95,7 @@ std::vector<DetourView> recorded_detours(const std::string& file) {
   return detours;
 }
 
-std::map<unsigned, std::set<std::string>> own_tasks(const std::vector<unsigned>& cpus) {
+std::map<unsigned, std::set<std::string>> expected_tasks(const std::vector<unsigned>& cpus) {
   std::map<unsigned, std::set<std::string>> own;
   for (const unsigned cpu : cpus) own[cpu] = {own_task(cpu)};
   return own;
@@ -172,7 +170,7 @@ void check_own_task(const Report& report, unsigned cpu, const selftest::Truth& t
   CHECK(total_ns <= most_ns * 150 / 100 + 6 * kWorkNs);
 }
 
-void check_cpu(const Report& report, unsigned cpu) {
+void check_shown_cpu(const Report& report, unsigned cpu) {
   const ReportCpu& shown = cpu_of(report, cpu);
   INFO("CPU " << cpu);
   CHECK(shown.detours > 0);
@@ -193,7 +191,7 @@ std::size_t rows_of(const std::string& csv, const std::string& cpu) {
   return rows;
 }
 
-std::string text_of(const std::string& path) {
+std::string file_text(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
@@ -210,17 +208,17 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   const std::string socket = directory.path("socket");
   Background daemon({NOISED_BINARY, "--cpus", list, "--threshold", threshold(), "--record", file, "--socket", socket,
                      "--web.listen-address", "", "--log-level", "error", "--duration", "10m", "--report", "json"},
-                    patient(3));
+                    patient_for(3));
   const auto ask = [&](const Arguments& arguments) {
     Arguments all{NOISECTL_BINARY, "--socket", socket};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    return run(all, patient(3));
+    return run(all, patient_for(3));
   };
   REQUIRE(eventually([&] { return ask({"status"}).exit_code == 0; }, std::chrono::minutes(1)));
   // Followed, not asked for when all is over: the daemon keeps the latest 2,048 of all CPUs together, and in an
   // emulator one CPU was seen to have none among them.
   Background follower({NOISECTL_BINARY, "--socket", socket, "detours", "--follow", "--json", "--min", "1ms"},
-                      patient(3));
+                      patient_for(3));
   std::vector<selftest::Truth> truths;
   {
     Loads loads(cpus, "6s");
@@ -231,7 +229,7 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   follower.signal(SIGINT);
   const Outcome followed = follower.wait();
   INFO(followed.err);
-  CHECK(tasks_seen(followed.out) == own_tasks(cpus));
+  CHECK(tasks_seen(followed.out) == expected_tasks(cpus));
   daemon.signal(SIGTERM);
   const Outcome ended = daemon.wait();
   INFO(ended.err);
@@ -243,7 +241,7 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   const auto replay = [&](const Arguments& arguments) {
     Arguments all{NOISECTL_BINARY, "--replay", file};
     all.insert(all.end(), arguments.begin(), arguments.end());
-    return run(all, patient(3));
+    return run(all, patient_for(3));
   };
   CHECK(replay({"report", "--json"}).out == ended.out);
   const Json histogram = object_in(replay({"histogram", "--json"}).out);
@@ -252,7 +250,7 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   for (const DetourView& detour : detours) ++told[detour.cpu];
   std::map<unsigned, std::uint64_t> inside_ns = inside_own_tasks(detours);
   for (std::size_t place = 0; place < cpus.size(); ++place) {
-    check_cpu(report, cpus[place]);
+    check_shown_cpu(report, cpus[place]);
     check_own_task(report, cpus[place], truths[place], inside_ns[cpus[place]]);
   }
   CHECK(report.clock.containment_cpu.has_value());
@@ -260,7 +258,7 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   const Outcome exported = replay({"export", "--format", "csv", "-o", directory.path("csv")});
   INFO(exported.err);
   REQUIRE(exported.exit_code == 0);
-  const std::string detours_csv = text_of(directory.path("csv/detours.csv"));
+  const std::string detours_csv = file_text(directory.path("csv/detours.csv"));
   REQUIRE_FALSE(detours_csv.empty());
   for (const unsigned cpu : cpus) {
     INFO("CPU " << cpu);
@@ -285,7 +283,7 @@ TEST_CASE("several: phases of fixed work run on each CPU, and each one's own tas
   Background daemon(
       {NOISED_BINARY, "--cpus", format_cpu_list(cpus), "--threshold", threshold(), "--grain", "10ms", "--record", file,
        "--socket", socket, "--web.listen-address", "", "--log-level", "error", "--duration", "10m"},
-      patient(3));
+      patient_for(3));
   REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; },
                      std::chrono::minutes(1)));
   (void)Loads(cpus, "4s").truths();
@@ -293,7 +291,7 @@ TEST_CASE("several: phases of fixed work run on each CPU, and each one's own tas
   const Outcome ended = daemon.wait();
   INFO(ended.err);
   REQUIRE(ended.exit_code == 0);
-  const Json phases = object_in(run({NOISECTL_BINARY, "--replay", file, "phases", "--json"}, patient(3)).out);
+  const Json phases = object_in(run({NOISECTL_BINARY, "--replay", file, "phases", "--json"}, patient_for(3)).out);
   REQUIRE(phases.at("cpus").size() == cpus.size());
   for (std::size_t place = 0; place < cpus.size(); ++place) {
     const Json& of = phases.at("cpus").at(place);
@@ -383,7 +381,7 @@ TEST_CASE("several: a task that one measured CPU wakes on another names it, and 
     const long least = report.lost.by.empty() ? slept * 9 / 10 - 1 : slept / 2;
     CHECK(activations >= least);
     CHECK(named >= least);
-    for (const unsigned cpu : {woken, waking}) check_cpu(report, cpu);
+    for (const unsigned cpu : {woken, waking}) check_shown_cpu(report, cpu);
   }
 }
 
@@ -439,7 +437,7 @@ TEST_CASE("several: a CPU in the middle that is offline is not measured, and doe
     Background daemon(
         {NOISED_BINARY, "--cpus", format_cpu_list(measured), "--threshold", threshold(), "--duration", "10m",
          "--report", "json", "--record", file, "--socket", socket, "--web.listen-address", "", "--log-level", "error"},
-        patient(3));
+        patient_for(3));
     REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; },
                        std::chrono::minutes(1)));
     meanwhile();
@@ -457,7 +455,7 @@ TEST_CASE("several: a CPU in the middle that is offline is not measured, and doe
   REQUIRE(set(1));
   REQUIRE(sparse.cpus.size() == others.size());
   for (std::size_t place = 0; place < others.size(); ++place) {
-    check_cpu(sparse, others[place]);
+    check_shown_cpu(sparse, others[place]);
     check_own_task(sparse, others[place], truths[place], inside_ns[others[place]]);
   }
   // And one that goes while it is measured, and comes back.
@@ -470,7 +468,7 @@ TEST_CASE("several: a CPU in the middle that is offline is not measured, and doe
     truths = loads.truths();
   });
   for (std::size_t place = 0; place < others.size(); ++place) {
-    check_cpu(gone, others[place]);
+    check_shown_cpu(gone, others[place]);
     check_own_task(gone, others[place], truths[place], inside_ns[others[place]]);
     CHECK(cpu_of(gone, others[place]).blind_ns == 0);
   }

@@ -15,6 +15,7 @@
 #include "base/clocks.h"
 #include "base/files.h"
 #include "daemon.h"
+#include "processes.h"
 #include "unit/noised/http_client.h"
 
 using namespace noised;
@@ -22,9 +23,9 @@ using namespace noised::live;
 
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::chrono::seconds kBetweenScrapes{5};
-constexpr std::uint64_t kSettledNs = 60 * kSecond;
+constexpr std::uint64_t kWarmNs = 60 * kSecondNs;
 // One after the other, so that all nine kinds come in the first minute: a source's histograms grow when it is first
 // seen.
 constexpr const char* kNoise = "4s";
@@ -54,19 +55,12 @@ bool is_counter(const std::string& name) {
          family.ends_with("_sum");
 }
 
-double sum(const Samples& samples, const std::string& family) {
+double family_sum(const Samples& samples, const std::string& family) {
   double total = 0;
   for (const auto& [name, value] : samples) {
     if (name.substr(0, name.find('{')) == family) total += value;
   }
   return total;
-}
-
-double resident_kib(pid_t pid) {
-  for (const std::string& line : lines_of(read_file("/proc/" + std::to_string(pid) + "/status").value())) {
-    if (line.starts_with("VmRSS:")) return std::strtod(line.c_str() + 6, nullptr);
-  }
-  return 0;
 }
 
 // Each kind of noise in its turn.
@@ -101,7 +95,7 @@ TEST_CASE("soak: memory is flat after the first minute, nothing is lost and no c
   Noises noises(daemon.cpu());
   Samples before = scrape(daemon.socket());
   const std::uint64_t begin_ns = monotonic_ns();
-  const std::uint64_t end_ns = begin_ns + std::stoull(seconds) * kSecond;
+  const std::uint64_t end_ns = begin_ns + std::stoull(seconds) * kSecondNs;
   double settled_kib = 0;
   std::ostringstream course;
   for (int step = 1; monotonic_ns() < end_ns; ++step) {
@@ -113,20 +107,20 @@ TEST_CASE("soak: memory is flat after the first minute, nothing is lost and no c
       if (is_counter(name)) REQUIRE((now.contains(name) && now.at(name) >= value));
     }
     before = now;
-    if (settled_kib == 0 && monotonic_ns() - begin_ns >= kSettledNs) settled_kib = resident_kib(pid);
+    if (settled_kib == 0 && monotonic_ns() - begin_ns >= kWarmNs) settled_kib = static_cast<double>(resident_kib(pid));
     if (step % 24 == 0) {
-      course << (monotonic_ns() - begin_ns) / kSecond << " s: " << resident_kib(pid) << " KiB, "
-             << sum(now, "noised_detours_total") << " detours, " << sum(now, "noised_interruptions_total")
-             << " interruptions, " << sum(now, "noised_lost_total") << " lost\n";
+      course << (monotonic_ns() - begin_ns) / kSecondNs << " s: " << resident_kib(pid) << " KiB, "
+             << family_sum(now, "noised_detours_total") << " detours, " << family_sum(now, "noised_interruptions_total")
+             << " interruptions, " << family_sum(now, "noised_lost_total") << " lost\n";
     }
   }
   noises.end();
-  CHECK(sum(before, "noised_interruptions_total") > 1'000);
+  CHECK(family_sum(before, "noised_interruptions_total") > 1'000);
   for (const auto& [name, value] : before) {
     INFO(name);
     if (name.starts_with("noised_lost_total")) CHECK(value == 0);
   }
-  CHECK(resident_kib(pid) <= settled_kib * kFlat);
+  CHECK(static_cast<double>(resident_kib(pid)) <= settled_kib * kFlat);
   WARN(course.str() << "after the first minute " << settled_kib << " KiB, at the end " << resident_kib(pid));
   daemon.process().signal(SIGTERM);
   CHECK(daemon.process().wait().exit_code == 0);

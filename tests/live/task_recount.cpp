@@ -13,7 +13,7 @@
 namespace noised::live {
 namespace {
 
-constexpr int kNobody = -1;
+constexpr int kNoTask = -1;
 
 // What follows the last `key` in the text, up to a blank.
 std::string field(const std::string& text, const std::string& key) {
@@ -25,7 +25,7 @@ std::string field(const std::string& text, const std::string& key) {
 
 int number(const std::string& text, const std::string& key) {
   const std::string value = field(text, key);
-  return value.empty() ? kNobody : std::stoi(value);
+  return value.empty() ? kNoTask : std::stoi(value);
 }
 
 // When the next event of the same CPU came, for each. Tasks are moved several at a time, between two others.
@@ -71,7 +71,7 @@ class Scheduler {
     }
     if (event.name.ends_with("_entry")) ++cpu.depth;
     if (event.name.ends_with("_exit") && event.name != "sys_exit" && cpu.depth != 0) --cpu.depth;
-    if (event.name != "sys_exit") cpu.yield_ended = kNobody;
+    if (event.name != "sys_exit") cpu.yield_ended = kNoTask;
     cpu.last_ticks = event.ticks;
   }
 
@@ -79,13 +79,13 @@ class Scheduler {
 
  private:
   struct Cpu {
-    int current = kNobody;                     // not known before the first switch
+    int current = kNoTask;                     // not known before the first switch
     std::uint64_t last_ticks = 0;              // of any event
     std::uint64_t switched_ticks = 0;          // of the last switch
     std::optional<std::uint64_t> woken_ticks;  // since the last switch: a task came to its queue then, or later
-    int idle_woken = kNobody;                  // it idles, and this one was the first to be woken there
+    int idle_woken = kNoTask;                  // it idles, and this one was the first to be woken there
     unsigned depth = 0;                        // of interrupts and what runs in them
-    int yield_ended = kNobody;                 // whose sched_yield has just returned, if nothing happened since
+    int yield_ended = kNoTask;                 // whose sched_yield has just returned, if nothing happened since
   };
   struct Waking {
     Between ticks;             // the tracepoint, and the next on the waker's CPU
@@ -105,8 +105,8 @@ class Scheduler {
     const int pid = number(event.text, " pid=");
     Waking& waking = wakers_[pid];
     const bool handed_over = target.current == 0 && &target != &cpus_[event.cpu];
-    waking = {ticks, handed_over, target.idle_woken == kNobody && target.depth == 0};
-    if (target.current == 0 && target.idle_woken == kNobody) target.idle_woken = pid;
+    waking = {ticks, handed_over, target.idle_woken == kNoTask && target.depth == 0};
+    if (target.current == 0 && target.idle_woken == kNoTask) target.idle_woken = pid;
   }
 
   // Whoever wakes it puts it on the queue, or the CPU of the queue does when it is told to: between the two
@@ -143,9 +143,9 @@ class Scheduler {
     Cpu& from = cpus_[static_cast<unsigned>(number(event.text, " orig_cpu="))];
     Cpu& to = cpus_[static_cast<unsigned>(number(event.text, " dest_cpu="))];
     to.woken_ticks = std::max(to.woken_ticks.value_or(0), event.ticks);
-    if (from.idle_woken == pid) from.idle_woken = kNobody;
+    if (from.idle_woken == pid) from.idle_woken = kNoTask;
     if (!followed_.contains(pid) || states_[pid].blocked) return note_waking(event, " dest_cpu=", {event.ticks, next});
-    if (to.current == 0 && to.idle_woken == kNobody) to.idle_woken = pid;
+    if (to.current == 0 && to.idle_woken == kNoTask) to.idle_woken = pid;
     State& task = states_[pid];
     if (!task.run) task.wait.moving_ticks += next - mover.last_ticks;
   }
@@ -155,7 +155,7 @@ class Scheduler {
     const int coming = number(event.text, " next_pid=");
     const bool concerned =
         followed_.contains(previous) || followed_.contains(coming) || followed_.contains(cpu.current);
-    if (event.ticks >= from_ticks_ && concerned && cpu.current != previous && cpu.current != kNobody)
+    if (event.ticks >= from_ticks_ && concerned && cpu.current != previous && cpu.current != kNoTask)
       result_.contradictions.push_back(event.text + " on a CPU of " + std::to_string(cpu.current));
     // The clock was read after the last thing that happened there, since a switch lets no interrupt in; or when the
     // last task came to the queue, or later, if that brought the switch about.
@@ -165,7 +165,7 @@ class Scheduler {
     cpu.current = coming;
     cpu.switched_ticks = event.ticks;
     cpu.woken_ticks.reset();
-    cpu.idle_woken = kNobody;
+    cpu.idle_woken = kNoTask;
     cpu.depth = 0;
   }
 

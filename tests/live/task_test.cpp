@@ -24,21 +24,21 @@ using namespace noised::live;
 
 namespace {
 
-struct Activation {
+struct Period {
   std::uint64_t start_ns;  ///< and the end: of its work, CLOCK_MONOTONIC
   std::uint64_t end_ns;
   std::uint64_t had_ns;  ///< from switch to switch
 };
 
-struct Truth {
-  std::vector<Activation> activations;
+struct Periods {
+  std::vector<Period> activations;
   std::uint64_t stretches = 0;  ///< activations that followed a sleep; the host can make one so late that none was left
   std::uint64_t elsewhere = 0;  ///< activations on another CPU: somebody changed the thread's affinity
 };
 
 // Runs 2 ms every 20 ms on the CPU. Real time, so that each activation is one stretch of running.
-Truth run_periodically(unsigned cpu, std::uint64_t milliseconds) {
-  Truth truth;
+Periods run_periodically(unsigned cpu, std::uint64_t milliseconds) {
+  Periods truth;
   std::jthread([&truth, cpu, milliseconds] {
     prctl(PR_SET_NAME, "noised-truth");
     const TaskClock clock;
@@ -94,7 +94,7 @@ OfTask of_task(const DetourView& detour) {
 }
 
 // One detour against the activations in it.
-struct Compared {
+struct PeriodsCompared {
   std::uint64_t activations = 0;
   std::uint64_t worked_ns = 0;
   std::uint64_t had_ns = 0;
@@ -102,12 +102,12 @@ struct Compared {
   std::string told;
 };
 
-std::vector<Compared> compare(const Truth& truth, const std::vector<DetourView>& detours) {
-  std::vector<Compared> all;
+std::vector<PeriodsCompared> compare_periods(const Periods& truth, const std::vector<DetourView>& detours) {
+  std::vector<PeriodsCompared> all;
   for (const DetourView& detour : detours) {
     if (std::none_of(detour.entries.begin(), detour.entries.end(), is_truth)) continue;
-    Compared one;
-    for (const Activation& activation : truth.activations) {
+    PeriodsCompared one;
+    for (const Period& activation : truth.activations) {
       if (activation.start_ns < detour.start_ns || activation.end_ns > detour.start_ns + detour.duration_ns) continue;
       ++one.activations;
       one.worked_ns += activation.end_ns - activation.start_ns;
@@ -126,7 +126,7 @@ std::uint64_t apart(std::uint64_t one, std::uint64_t other) { return std::max(on
 
 TEST_CASE("tasks: one that runs 2 ms every 20 ms is named, counted and timed within 1%", "[core]") {
   const unsigned cpu = probed_cpu();
-  Truth truth;
+  Periods truth;
   auto steal = system::StealClock::open().value();
   Measurement measurement(cpu);
   measurement.begin();
@@ -152,7 +152,7 @@ TEST_CASE("tasks: one that runs 2 ms every 20 ms is named, counted and timed wit
   std::uint64_t had_ns = 0;
   std::uint64_t seen_ns = 0;
   std::uint64_t others_ns = 0;
-  for (const Compared& one : compare(truth, measurement.detours())) {
+  for (const PeriodsCompared& one : compare_periods(truth, measurement.detours())) {
     found += one.activations;
     INFO("noised tells:\n  " << one.told);
     CHECK(one.seen.own_ns + one.seen.others_ns + 1'000 >= one.worked_ns);  // the clocks' uncertainty

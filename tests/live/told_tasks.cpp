@@ -40,7 +40,7 @@ std::vector<std::string> fields_of(const std::string& line) {
 
 // Gives each row by the names of its columns, which the first row tells.
 template <typename Take>
-void read_table(const std::string& file, const Take& take) {
+void read_told(const std::string& file, const Take& take) {
   std::ifstream stream(file);
   INFO(file);
   std::string line;
@@ -67,7 +67,7 @@ std::string without_number(std::string source) {
 }
 
 void read_runs(const std::string& directory, std::map<int, ToldTask>& tasks) {
-  read_table(directory + "/runs.csv", [&](const auto& field) {
+  read_told(directory + "/runs.csv", [&](const auto& field) {
     const auto task = tasks.find(std::stoi(field("pid")));
     if (task == tasks.end()) return;
     task->second.runs.push_back({std::stoull(field("start_ns")), std::stoull(field("duration_ns")),
@@ -81,10 +81,10 @@ using LossKey = std::tuple<std::string, std::string, std::string>;
 
 void read_interruptions(const std::string& directory, std::map<int, ToldTask>& tasks) {
   std::set<LossKey> interruptions;
-  read_table(directory + "/detours.csv", [&](const auto& field) {
+  read_told(directory + "/detours.csv", [&](const auto& field) {
     if (field("loss") == "interrupted") interruptions.emplace(field("cpu"), field("start_ns"), field("pid"));
   });
-  read_table(directory + "/entries.csv", [&](const auto& field) {
+  read_told(directory + "/entries.csv", [&](const auto& field) {
     if (!interruptions.contains({field("cpu"), field("detour_start_ns"), field("pid")})) return;
     const auto task = tasks.find(std::stoi(field("pid")));
     if (task == tasks.end() || field("source").starts_with("page_fault:")) return;

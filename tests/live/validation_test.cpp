@@ -27,7 +27,7 @@ constexpr std::uint64_t kMillisecond = 1'000'000;
 
 // A host was seen to strike 50,000 times in 12 s, in bursts that the feed does not hold; the daemons take a
 // millisecond.
-constexpr std::uint64_t kThresholdNs = 100 * kMicrosecond;
+constexpr std::uint64_t kValidatedNs = 100 * kMicrosecond;
 
 struct DaemonPlan {
   const char* comm;
@@ -99,22 +99,22 @@ void run_daemon(unsigned cpu, std::uint64_t begin_ns, std::uint64_t end_ns, Trut
   }
 }
 
-struct Outcome {
+struct Validated {
   std::vector<Truth> truths;
   Report report;
   std::vector<DetourView> detours;
   std::uint64_t feed_lost = 0;
 };
 
-Outcome validate(std::uint64_t milliseconds, const std::vector<DaemonPlan>& plans) {
+Validated validate(std::uint64_t milliseconds, const std::vector<DaemonPlan>& plans) {
   const unsigned cpu = probed_cpu();
-  Outcome outcome;
+  Validated outcome;
   for (const DaemonPlan& plan : plans) {
     outcome.truths.push_back(Truth{plan, {}, 0, 0, 0});
     outcome.truths.back().activations.reserve(milliseconds * kMillisecond / plan.period_ns + 1);
   }
   MeasurementOptions options;
-  options.threshold_ns = kThresholdNs;
+  options.threshold_ns = kValidatedNs;
   Measurement measurement(cpu, options);
   measurement.begin();
   measurement.run(milliseconds, [&] {
@@ -136,8 +136,6 @@ bool is_of(const DetourEntryView& entry, const char* comm) { return entry.kind =
 bool names(const DetourView& detour, const char* comm) {
   return std::any_of(detour.entries.begin(), detour.entries.end(), [&](const auto& e) { return is_of(e, comm); });
 }
-
-std::uint64_t end_of(const DetourView& detour) { return detour.start_ns + detour.duration_ns; }
 
 // A detour with more entries than the feed holds comes summed by source: what was nested in what is not told.
 bool is_summed(const DetourView& detour) {
@@ -218,7 +216,7 @@ std::string around(const Activation& activation, const std::vector<DetourView>& 
   return text;
 }
 
-void check_activations(const Truth& truth, const Outcome& outcome, Account& account) {
+void check_activations(const Truth& truth, const Validated& outcome, Account& account) {
   for (const Activation& activation : truth.activations) {
     const auto holds = [&](const DetourView& detour) {
       const bool around = detour.start_ns <= activation.start_ns && activation.end_ns <= end_of(detour);
@@ -249,7 +247,7 @@ void check_account(const Account& account, std::uint64_t activations) {
 }
 
 // No detour names the daemon but where it was active, moved to the CPU, or woke for the last time.
-void check_nowhere_else(const Truth& truth, const Outcome& outcome) {
+void check_nowhere_else(const Truth& truth, const Validated& outcome) {
   const auto active_in = [&](const DetourView& detour) {
     return std::any_of(truth.activations.begin(), truth.activations.end(), [&](const Activation& activation) {
       return activation.start_ns < end_of(detour) && detour.start_ns < activation.end_ns;
@@ -262,7 +260,7 @@ void check_nowhere_else(const Truth& truth, const Outcome& outcome) {
   }
 }
 
-void check_daemon(const Truth& truth, const Outcome& outcome, Account& account) {
+void check_daemon(const Truth& truth, const Validated& outcome, Account& account) {
   REQUIRE(truth.activations.size() > 100);
   REQUIRE(truth.elsewhere == 0);
   CHECK(seen(outcome.report, "task", truth.plan.comm).count >= truth.activations.size() - truth.late);
@@ -270,7 +268,7 @@ void check_daemon(const Truth& truth, const Outcome& outcome, Account& account) 
   check_nowhere_else(truth, outcome);
 }
 
-void check(const Outcome& outcome) {
+void check_validated(const Validated& outcome) {
   CHECK(outcome.report.lost.events == 0);
   CHECK(outcome.report.lost.detours == 0);
   REQUIRE(outcome.feed_lost == 0);  // or not every detour could be compared
@@ -302,7 +300,7 @@ std::uint64_t combined(const Report& report, const std::string& first, const std
 }
 
 // Two activations of the same due time are in one detour, the first daemon's first. Returns how many were compared.
-std::uint64_t check_pairs(const Outcome& outcome) {
+std::uint64_t check_pairs(const Validated& outcome) {
   const auto& first = outcome.truths[0].activations;
   const auto& second = outcome.truths[1].activations;
   std::uint64_t pairs = 0;
@@ -327,13 +325,13 @@ std::uint64_t check_pairs(const Outcome& outcome) {
 }  // namespace
 
 TEST_CASE("validation: one daemon of 2500 us") {
-  check(validate(12'000, {{"dummydaemon1", 2500 * kMicrosecond, 25 * kMillisecond, 2}}));
+  check_validated(validate(12'000, {{"dummydaemon1", 2500 * kMicrosecond, 25 * kMillisecond, 2}}));
 }
 
 TEST_CASE("validation: two daemons of 2500 us with different periods are told apart") {
-  const Outcome outcome = validate(12'000, {{"dummydaemon1", 2500 * kMicrosecond, 25'000 * kMicrosecond, 2},
-                                            {"dummydaemon2", 2500 * kMicrosecond, 26'250 * kMicrosecond, 2}});
-  check(outcome);
+  const Validated outcome = validate(12'000, {{"dummydaemon1", 2500 * kMicrosecond, 25'000 * kMicrosecond, 2},
+                                              {"dummydaemon2", 2500 * kMicrosecond, 26'250 * kMicrosecond, 2}});
+  check_validated(outcome);
   // Most of the time each is there by itself: one activation in five overlaps, or touches, one of the other.
   const std::uint64_t together = combined(outcome.report, "task:dummydaemon1", "task:dummydaemon2") +
                                  combined(outcome.report, "task:dummydaemon2", "task:dummydaemon1");
@@ -341,9 +339,9 @@ TEST_CASE("validation: two daemons of 2500 us with different periods are told ap
 }
 
 TEST_CASE("validation: two daemons of 1200 us in phase are a combination, in order") {
-  const Outcome outcome = validate(12'000, {{"dummydaemon1", 1200 * kMicrosecond, 25 * kMillisecond, 3},
-                                            {"dummydaemon2", 1200 * kMicrosecond, 25 * kMillisecond, 2}});
-  check(outcome);
+  const Validated outcome = validate(12'000, {{"dummydaemon1", 1200 * kMicrosecond, 25 * kMillisecond, 3},
+                                              {"dummydaemon2", 1200 * kMicrosecond, 25 * kMillisecond, 2}});
+  check_validated(outcome);
   const std::uint64_t pairs = check_pairs(outcome);
   const auto together = std::count_if(outcome.detours.begin(), outcome.detours.end(), [](const DetourView& detour) {
     return names_in_order(detour, "dummydaemon1", "dummydaemon2");

@@ -16,7 +16,7 @@ using namespace noised::live;
 
 namespace {
 
-bool has(const WatchReport& report, const WatchedTask& task) {
+bool has_task(const WatchReport& report, const WatchedTask& task) {
   return std::ranges::any_of(report.tasks,
                              [&](const WatchTask& each) { return each.pid == static_cast<std::uint32_t>(task.pid()); });
 }
@@ -36,13 +36,13 @@ void watch_job(TestCgroups& cgroups, const std::string& job) {
   const auto report_so_far = [&] { return report_in(session.out().substr(0, session.out().rfind('\n'))); };
   REQUIRE(eventually([&] {
     for (WatchedTask* task : {&first, &late, &stranger}) task->work({.busy_ns = 1'000'000, .naps = 1});
-    return has(report_so_far(), late);
+    return has_task(report_so_far(), late);
   }));
   session.signal(SIGTERM);
   const WatchReport report = report_in(session.wait().out);
-  CHECK(has(report, first));
-  CHECK(has(report, late));
-  CHECK_FALSE(has(report, stranger));
+  CHECK(has_task(report, first));
+  CHECK(has_task(report, late));
+  CHECK_FALSE(has_task(report, stranger));
   CHECK(report.tasks_seen == 2);
 }
 

@@ -22,6 +22,7 @@
 #include "base/files.h"
 #include "command.h"
 #include "measurement.h"
+#include "processes.h"
 #include "report_checks.h"
 #include "watched_task.h"
 #include "watching_daemon.h"
@@ -50,23 +51,6 @@ class SteeredLoopback {
 
   static constexpr const char* kFile = "/sys/class/net/lo/queues/rx-0/rps_cpus";
   std::string before_;
-};
-
-// The test itself stays off the CPU, which would not be idle when it wakes somebody there.
-class Elsewhere {
- public:
-  explicit Elsewhere(unsigned cpu) {
-    REQUIRE(sched_getaffinity(0, sizeof(before_), &before_) == 0);
-    cpu_set_t others = before_;
-    CPU_CLR(cpu, &others);
-    REQUIRE(sched_setaffinity(0, sizeof(others), &others) == 0);
-  }
-  ~Elsewhere() { sched_setaffinity(0, sizeof(before_), &before_); }
-  Elsewhere(const Elsewhere&) = delete;
-  Elsewhere& operator=(const Elsewhere&) = delete;
-
- private:
-  cpu_set_t before_{};
 };
 
 // A process on a CPU that takes what comes, and blocks otherwise.
@@ -158,7 +142,7 @@ Waits waits_of(const WatchingDaemon& daemon, pid_t pid, std::uint64_t wakeups, A
   return waits_in(follower.wait().out, pid);
 }
 
-std::string text_of(const Waits& waits) {
+std::string waits_text(const Waits& waits) {
   std::string text = fmt::format("{} waits, {} ns: {} overhead; not told {}", waits.count, waits.total_ns,
                                  waits.overhead_ns, waits.not_told);
   for (const auto& [name, ns] : waits.named_ns) text += fmt::format(", {} {} ({})", ns, name, waits.having.at(name));
@@ -180,7 +164,7 @@ TEST_CASE("watch: a softirq that woke a task and goes on is what the task waits 
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   });
-  INFO(text_of(waits));
+  INFO(waits_text(waits));
   CHECK(waits.count >= 50);
   CHECK(waits.overhead_ns * 10 < waits.total_ns);
   CHECK(waits.named_ns.contains("softirq:NET_RX"));
@@ -197,7 +181,7 @@ TEST_CASE("watch: a task that another CPU wakes on an idle one waits for it to l
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   });
-  INFO(text_of(waits));
+  INFO(waits_text(waits));
   REQUIRE(waits.count >= 40);
   const auto found = waits.having.find("task:leaving idle state");
   REQUIRE(found != waits.having.end());

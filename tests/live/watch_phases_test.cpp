@@ -17,7 +17,7 @@ using namespace noised::live;
 
 namespace {
 
-const std::string kSource = NOISED_SOURCE;
+const std::string kTree = NOISED_SOURCE;
 
 const MarkedPhase& phase_of(const WatchReport& report, const std::string& name) {
   for (const MarkedPhase& phase : report.phases) {
@@ -27,7 +27,7 @@ const MarkedPhase& phase_of(const WatchReport& report, const std::string& name) 
   return report.phases.front();
 }
 
-void check_complete(const WatchReport& report) {
+void check_phases_complete(const WatchReport& report) {
   REQUIRE(report.marks);
   CHECK(report.marks->marks == 0);
   CHECK(report.marks->unpaired == 0);
@@ -69,7 +69,7 @@ TEST_CASE("watch phases: each phase is counted, with its own duration, and late 
   noise.signal(SIGINT);
   REQUIRE(outcome.exit_code == 0);
   const WatchReport report = report_in(outcome.err);
-  check_complete(report);
+  check_phases_complete(report);
   const auto own = nlohmann::json::parse(outcome.out);
   const MarkedPhase& compute = phase_of(report, "compute");
   CHECK(compute.all.count == kPhases);
@@ -131,7 +131,7 @@ TEST_CASE("watch phases: no marks, no phases; and no directory that stays") {
       run(daemon.command({"watch", "--phases", "--json", "--", "sh", "-c", "echo $NOISED_MARKS; exit 3"}));
   CHECK(outcome.exit_code == 3);
   const WatchReport report = report_in(outcome.err);
-  check_complete(report);
+  check_phases_complete(report);
   CHECK(report.phases.empty());
   const std::string directory = outcome.out.substr(0, outcome.out.find('\n'));
   CHECK(directory.starts_with("/"));
@@ -144,12 +144,12 @@ TEST_CASE("watch phases: Python") {
   if (!has_program("python3")) SKIP("no python3");
   const WatchingDaemon daemon;
   const Outcome outcome =
-      run(daemon.command({"watch", "--phases", "--json", "--", "env", "PYTHONPATH=" + kSource + "/src/marks/python",
-                          "PYTHONDONTWRITEBYTECODE=1", "python3", kSource + "/tests/marker/python.py"}));
+      run(daemon.command({"watch", "--phases", "--json", "--", "env", "PYTHONPATH=" + kTree + "/src/marks/python",
+                          "PYTHONDONTWRITEBYTECODE=1", "python3", kTree + "/tests/marker/python.py"}));
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
   const WatchReport report = report_in(outcome.err);
-  check_complete(report);
+  check_phases_complete(report);
   CHECK(phase_of(report, "solve").all.count == 150);
   CHECK(phase_of(report, "solve").threads == 3);
 }
@@ -157,17 +157,17 @@ TEST_CASE("watch phases: Python") {
 TEST_CASE("watch phases: Fortran") {
   if (!has_program("gfortran")) SKIP("no gfortran");
   const test::TemporaryDirectory directory;
-  const std::string fortran = kSource + "/src/marks/fortran/";
+  const std::string fortran = kTree + "/src/marks/fortran/";
   const Outcome build = built(
-      directory, {"gfortran", "-O2", "-Wall", "-Werror", "-I" + kSource + "/include", fortran + "noised_mark_fortran.c",
-                  fortran + "noised_mark.f90", kSource + "/tests/marker/fortran.f90", "-o", "marker"});
+      directory, {"gfortran", "-O2", "-Wall", "-Werror", "-I" + kTree + "/include", fortran + "noised_mark_fortran.c",
+                  fortran + "noised_mark.f90", kTree + "/tests/marker/fortran.f90", "-o", "marker"});
   INFO(build.err);
   REQUIRE(build.exit_code == 0);
   const WatchingDaemon daemon;
   const Outcome outcome = run(daemon.command({"watch", "--phases", "--json", "--", directory.path("marker")}));
   REQUIRE(outcome.exit_code == 0);
   const WatchReport report = report_in(outcome.err);
-  check_complete(report);
+  check_phases_complete(report);
   CHECK(phase_of(report, "solve").all.count == 50);
 }
 
@@ -192,17 +192,17 @@ WatchReport watch_mpi(const WatchingDaemon& daemon, const std::string& program) 
 TEST_CASE("watch phases: MPI programs in C and Fortran, which know nothing of marks") {
   if (!has_program("mpirun") || !has_program("mpicc")) SKIP("no Open MPI");
   const test::TemporaryDirectory directory;
-  const Outcome c = built(directory, {"mpicc", "-O2", kSource + "/tests/marker/mpi.c", "-o", "c"});
+  const Outcome c = built(directory, {"mpicc", "-O2", kTree + "/tests/marker/mpi.c", "-o", "c"});
   INFO(c.err);
   REQUIRE(c.exit_code == 0);
   const WatchingDaemon daemon;
   const WatchReport report = watch_mpi(daemon, directory.path("c"));
-  check_complete(report);
+  check_phases_complete(report);
   // From MPI_Init to the first collective, between them, and from the last to MPI_Finalize.
   CHECK(phase_of(report, "compute").all.count == 2 * 101);
   CHECK(phase_of(report, "compute").threads == 2);
   if (!has_program("mpifort")) SKIP("no mpifort");
-  const Outcome fortran = built(directory, {"mpifort", "-O2", kSource + "/tests/marker/mpi.f90", "-o", "fortran"});
+  const Outcome fortran = built(directory, {"mpifort", "-O2", kTree + "/tests/marker/mpi.f90", "-o", "fortran"});
   INFO(fortran.err);
   REQUIRE(fortran.exit_code == 0);
   CHECK(phase_of(watch_mpi(daemon, directory.path("fortran")), "compute").all.count == 2 * 101);

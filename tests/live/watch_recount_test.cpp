@@ -176,7 +176,7 @@ std::function<void()> program(std::vector<std::string> words) {
 bool is_installed(const std::string& name) { return run({"sh", "-c", "command -v " + name}).exit_code == 0; }
 
 // All that both saw of one program.
-struct Both {
+struct TaskPair {
   int root = 0;
   std::uint64_t from_ticks = 0;
   std::vector<TraceEvent> events;
@@ -185,9 +185,9 @@ struct Both {
 };
 
 // ftrace is switched on first: at a tracepoint it then comes before noised's programs. `beside` runs meanwhile.
-Both watch_twice(const std::function<void()>& body, const std::function<void()>& beside = {},
-                 const std::vector<unsigned>& cpus = {probed_cpu()}) {
-  Both both;
+TaskPair watch_twice(const std::function<void()>& body, const std::function<void()>& beside = {},
+                     const std::vector<unsigned>& cpus = {probed_cpu()}) {
+  TaskPair both;
   Ftrace ftrace(online_cpus().value(), recounted_task_events());  // a task is woken from any CPU
   const WatchingDaemon daemon(format_cpu_list(cpus));
   std::deque<Filler> fillers;
@@ -216,7 +216,7 @@ Both watch_twice(const std::function<void()>& body, const std::function<void()>&
   return both;
 }
 
-TaskComparison compare(const Both& both, const ToldTasks& told, const std::vector<TraceEvent>& events) {
+TaskComparison compare_pair(const TaskPair& both, const ToldTasks& told, const std::vector<TraceEvent>& events) {
   std::vector<TraceEvent> own;
   for (const TraceEvent& event : both.events) {
     if (event.cpu == probed_cpu()) own.push_back(event);
@@ -227,14 +227,14 @@ TaskComparison compare(const Both& both, const ToldTasks& told, const std::vecto
   return compare_tasks(told, recount_tasks(events, both.root, both.from_ticks), both.clock, end_ns);
 }
 
-void print(const char* what, const Compared& compared) {
+void print_recount(const char* what, const Compared& compared) {
   std::printf("  %s %llu, %.3f ms, %+.3f us in all, one %.3f us", what, static_cast<unsigned long long>(compared.count),
               static_cast<double>(compared.recounted_ns) / 1e6,
               static_cast<double>(compared.told_ns - compared.recounted_ns) / 1e3,
               static_cast<double>(compared.largest_ns) / 1e3);
 }
 
-void print(const std::string& what, const Both& both, const TaskComparison& comparison) {
+void print_recount(const std::string& what, const TaskPair& both, const TaskComparison& comparison) {
   const ReportLost& lost = both.told.report.lost;
   const Exceptions& exceptions = comparison.exceptions;
   std::printf(
@@ -251,15 +251,15 @@ void print(const std::string& what, const Both& both, const TaskComparison& comp
   for (std::size_t at = 0; at < std::min(kPrinted, comparison.tasks.size()); ++at) {
     const ComparedTask& task = comparison.tasks[at];
     std::printf("  %-15s %7d:", task.name.c_str(), task.pid);
-    print("runs", task.runs);
-    print("waits", task.waits);
-    print("interruptions", task.interruptions);
+    print_recount("runs", task.runs);
+    print_recount("waits", task.waits);
+    print_recount("interruptions", task.interruptions);
     std::printf("\n");
   }
   std::fflush(stdout);
 }
 
-std::size_t find_event(const Both& both, const std::string& name, const std::string& key) {
+std::size_t find_event(const TaskPair& both, const std::string& name, const std::string& key) {
   const std::string text = key + std::to_string(both.root) + " ";
   for (std::size_t at = 0; at < both.events.size(); ++at) {
     const TraceEvent& event = both.events[at];
@@ -271,11 +271,11 @@ std::size_t find_event(const Both& both, const std::string& name, const std::str
 }
 
 // A comparison that cannot fail tells nothing: none of these may go unnoticed.
-void check_that_it_can_fail(const Both& both) {
+void check_that_it_can_fail(const TaskPair& both) {
   const auto finds_missing = [&](std::size_t at) {
     std::vector<TraceEvent> events = both.events;
     events.erase(events.begin() + static_cast<std::ptrdiff_t>(at));
-    return !compare(both, both.told, events).disagreements.empty();
+    return !compare_pair(both, both.told, events).disagreements.empty();
   };
   CHECK(finds_missing(find_event(both, "sched_switch", " prev_pid=")));
   CHECK(finds_missing(find_event(both, "sched_switch", " next_pid=")));
@@ -284,15 +284,15 @@ void check_that_it_can_fail(const Both& both) {
     ToldTasks told = both.told;
     ToldRun& longest = *std::ranges::max_element(told.tasks.at(both.root).runs, {}, time);
     longest.*time /= 2;
-    return !compare(both, told, both.events).disagreements.empty();
+    return !compare_pair(both, told, both.events).disagreements.empty();
   };
   CHECK(finds_halved(&ToldRun::duration_ns));
   CHECK(finds_halved(&ToldRun::waited_ns));
 }
 
-void check(const std::string& what, const Both& both, std::size_t least_tasks) {
-  const TaskComparison comparison = compare(both, both.told, both.events);
-  print(what, both, comparison);
+void check_recount(const std::string& what, const TaskPair& both, std::size_t least_tasks) {
+  const TaskComparison comparison = compare_pair(both, both.told, both.events);
+  print_recount(what, both, comparison);
   constexpr std::size_t kShown = 20;
   for (std::size_t at = 0; at < std::min(kShown, comparison.disagreements.size()); ++at)
     FAIL_CHECK(what << ": " << comparison.disagreements[at]);
@@ -314,7 +314,7 @@ void check_real(const std::vector<std::pair<std::string, Arguments>>& programs) 
   for (const auto& [name, words] : programs) {
     if (!is_installed(words.front())) continue;
     any = true;
-    check(name, watch_twice(program(words)), 2);
+    check_recount(name, watch_twice(program(words)), 2);
   }
   if (!any) SKIP(programs.front().second.front() + " is not installed");
 }
@@ -323,21 +323,21 @@ void check_real(const std::vector<std::pair<std::string, Arguments>>& programs) 
 
 TEST_CASE("watch recount: threads that compute beside a rival", "[.recount]") {
   WatchedTask rival(probed_cpu());
-  const Both both = watch_twice(compute_in_threads, [&] { rival.work({.busy_ns = 300'000'000, .naps = 20}); });
-  check("threads", both, 3);
+  const TaskPair both = watch_twice(compute_in_threads, [&] { rival.work({.busy_ns = 300'000'000, .naps = 20}); });
+  check_recount("threads", both, 3);
   check_that_it_can_fail(both);
 }
 
 TEST_CASE("watch recount: threads that sleep and wake", "[.recount]") {
-  check("sleepers", watch_twice(sleep_in_threads), 2);
+  check_recount("sleepers", watch_twice(sleep_in_threads), 2);
 }
 
 TEST_CASE("watch recount: two processes that talk over pipes on one CPU", "[.recount]") {
-  check("pipes", watch_twice(talk_over_pipes), 2);
+  check_recount("pipes", watch_twice(talk_over_pipes), 2);
 }
 
 TEST_CASE("watch recount: threads that move from CPU to CPU", "[.recount]") {
-  check("movers", watch_twice(work_anywhere, {}, online_cpus().value()), 3);
+  check_recount("movers", watch_twice(work_anywhere, {}, online_cpus().value()), 3);
 }
 
 TEST_CASE("watch recount: real programs that compute and take memory", "[.recount]") {

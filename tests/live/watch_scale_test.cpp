@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "command.h"
 #include "measurement.h"
+#include "processes.h"
 #include "unit/base/temporary_directory.h"
 #include "watching_daemon.h"
 
@@ -22,34 +23,7 @@ using namespace noised::live;
 
 namespace {
 
-struct Watched {
-  WatchReport report;
-  std::string out;
-};
-
-Watched watch(const WatchingDaemon& daemon, const Arguments& program, const std::vector<std::string>& selection = {}) {
-  Arguments arguments{"watch", "--json"};
-  arguments.insert(arguments.end(), selection.begin(), selection.end());
-  arguments.emplace_back("--");
-  arguments.insert(arguments.end(), program.begin(), program.end());
-  CommandOptions options;
-  options.timeout = std::chrono::seconds(60);
-  const Outcome outcome = run(daemon.command(arguments), options);
-  INFO(outcome.err.substr(0, 400));
-  REQUIRE(outcome.exit_code == 0);
-  return {report_in(outcome.err), outcome.out};
-}
-
-std::uint64_t resident_kib(pid_t pid) {
-  std::istringstream status(read_file("/proc/" + std::to_string(pid) + "/status").value());
-  for (std::string word; status >> word;) {
-    std::uint64_t kib = 0;
-    if (word == "VmRSS:" && status >> kib) return kib;
-  }
-  return 0;
-}
-
-void check_ledger(const WatchReport& report) {
+void check_watch_ledger(const WatchReport& report) {
   CHECK(report.explained_ns + report.overhead_ns + report.hypervisor_ns + report.hardware_ns + report.unexplained_ns ==
         report.stolen_ns);
   for (const WatchTask& task : report.tasks) {
@@ -88,7 +62,7 @@ class ProcessLimit {
 TEST_CASE("watch scale: 10,000 tasks of 100 us are all counted, by their names") {
   constexpr unsigned kTasks = 10'000;
   const WatchingDaemon daemon;
-  const Watched watched = watch(daemon, {SWARM_BINARY, "short", std::to_string(kTasks)});
+  const Watched watched = watch_command(daemon, {SWARM_BINARY, "short", std::to_string(kTasks)});
   const WatchReport& report = watched.report;
   std::map<std::uint32_t, std::string> names;
   std::istringstream lines(watched.out);
@@ -112,12 +86,12 @@ TEST_CASE("watch scale: 10,000 tasks of 100 us are all counted, by their names")
     CHECK(task.ended);
   }
   CHECK(named + 1 >= report.tasks.size());
-  check_ledger(report);
+  check_watch_ledger(report);
 }
 
 TEST_CASE("watch scale: 64 ranks on the CPUs there are wait for each other, and for a CPU") {
   const WatchingDaemon daemon;
-  const Watched watched = watch(daemon, {SWARM_BINARY, "ranks", "64", "200"});
+  const Watched watched = watch_command(daemon, {SWARM_BINARY, "ranks", "64", "200"});
   const WatchReport& report = watched.report;
   CHECK(report.lost.events == 0);
   CHECK(report.tasks_seen == 65);
@@ -125,15 +99,15 @@ TEST_CASE("watch scale: 64 ranks on the CPUs there are wait for each other, and 
   CHECK(report.counts.unseen_runs == 0);
   // More ranks than CPUs: they wait for each other's CPU.
   CHECK(report.counts.queued_ns + report.counts.preempted_ns > report.counts.run_ns);
-  check_ledger(report);
+  check_watch_ledger(report);
 }
 
 TEST_CASE("watch scale: a fork bomb in a cgroup that limits it is counted, and takes little memory here") {
   const WatchingDaemon daemon;
   const ProcessLimit limit(500);
   const std::uint64_t before_kib = resident_kib(daemon.pid());
-  const Watched watched =
-      watch(daemon, {"sh", "-c", "echo $$ >" + limit.file() + " && exec " + std::string(SWARM_BINARY) + " bomb 2000"});
+  const Watched watched = watch_command(
+      daemon, {"sh", "-c", "echo $$ >" + limit.file() + " && exec " + std::string(SWARM_BINARY) + " bomb 2000"});
   const WatchReport& report = watched.report;
   const std::uint64_t made = std::stoull(watched.out);
   const std::uint64_t after_kib = resident_kib(daemon.pid());
@@ -146,5 +120,5 @@ TEST_CASE("watch scale: a fork bomb in a cgroup that limits it is counted, and t
   CHECK(report.tasks_seen <= made + 1);
   CHECK((report.tasks_seen == made + 1 || report.lost.events > 0));
   CHECK(after_kib < before_kib + 64 * 1024);
-  check_ledger(report);
+  check_watch_ledger(report);
 }

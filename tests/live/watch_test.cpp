@@ -15,6 +15,7 @@
 #include "selftest/truth.h"
 #include "system/steal_clock.h"
 #include "unit/base/temporary_directory.h"
+#include "unit/base/texts.h"
 #include "views/watch.h"
 #include "watched_task.h"
 #include "watching_daemon.h"
@@ -22,6 +23,7 @@
 using namespace noised;
 using namespace noised::system;
 using namespace noised::live;
+using noised::test::has;
 
 namespace {
 
@@ -40,8 +42,6 @@ std::uint64_t steal_of(unsigned cpu) {
   parse_steal(stat.value(), StealClock::step_ns(), stolen_ns);
   return stolen_ns.at(cpu);
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::uint64_t in_categories(const WatchTask& task) {
   std::uint64_t sum = 0;

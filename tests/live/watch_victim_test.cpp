@@ -21,10 +21,10 @@ using namespace noised::live;
 namespace {
 
 constexpr double kTolerance = 0.02;
-constexpr std::uint64_t kEdgeNs = 1'000'000;  // the first of the noise may begin with the window
+constexpr std::uint64_t kVictimEdgeNs = 1'000'000;  // the first of the noise may begin with the window
 
 // A kind of noise, and the source that it is to the victim.
-struct Noise {
+struct VictimNoise {
   const char* what;
   Arguments arguments;
   std::string kind;
@@ -87,7 +87,8 @@ void print_head() {
 }
 
 // What the victim lost without any event of the kernel's is the host's, and what it lost by others is told apart.
-void print(const Noise& noise, const Observed& observed, const victim::Comparison& all, const victim::SourceRow& row) {
+void print_victim(const VictimNoise& noise, const Observed& observed, const victim::Comparison& all,
+                  const victim::SourceRow& row) {
   const std::uint64_t other_suffered_ns = all.suffered_ns - row.suffered_ns;
   const std::uint64_t other_reported_ns = all.reported_ns - row.reported_ns();
   std::printf("%-10s %-23s %5llu %6.2f ms %6.2f ms %5.2f ms %+6.2f%%  %8.2f %8.2f; %6.2f %+6.2f%%\n", noise.what,
@@ -142,7 +143,8 @@ Untold untold(const Observed& observed) {
     return start_ns <= each.end_ns && each.start_ns <= end_ns;
   };
   for (const selftest::Occurrence& each : observed.truth->occurrences) {
-    const bool within = each.start_ns > observed.truth->first_ns + kEdgeNs && each.end_ns < observed.truth->last_ns;
+    const bool within =
+        each.start_ns > observed.truth->first_ns + kVictimEdgeNs && each.end_ns < observed.truth->last_ns;
     counts.made += within && each.slept ? each.count : 0;
     const bool struck = std::ranges::any_of(
         observed.account.gaps, [&](const victim::Gap& gap) { return holds(gap.start_ns, gap.end_ns, each); });
@@ -166,13 +168,13 @@ void check_interrupts(const victim::SourceRow& row, bool is_timer) {
 }
 
 // How far the report is from what was suffered.
-double check(const Noise& noise, const Observed& observed) {
+double check_victim(const VictimNoise& noise, const Observed& observed) {
   const std::string name = noise.name.empty() ? observed.truth->sources.at(0).name : noise.name;
   const victim::Comparison all = compare_with(observed, noise.kind, name);
   const victim::SourceRow row = row_of(all, noise.kind, name);
   INFO(noise.what);
   REQUIRE(row.suffered_ns > 0);
-  print(noise, observed, all, row);
+  print_victim(noise, observed, all, row);
   CHECK(observed.account.gaps_missed == 0);
   const Untold counts = untold(observed);
   INFO(counts.made << " made, " << row.count << " told, " << counts.untold << " in gaps of which nothing is told");
@@ -187,7 +189,7 @@ double check(const Noise& noise, const Observed& observed) {
   return error;
 }
 
-std::vector<Noise> noises() {
+std::vector<VictimNoise> noises() {
   const std::string call = "call_function_single";
   return {{"task", {"task", "--work", "2ms", "--period", "20ms"}, "task", "", 5},
           {"short task", {"task", "--work", "1ms", "--period", "10ms"}, "task", "", 4},
@@ -204,11 +206,11 @@ TEST_CASE("watch: what a victim suffers is what is reported, by source, in 20 ru
   unsigned runs = 0;
   unsigned right = 0;
   print_head();
-  for (const Noise& noise : noises()) {
+  for (const VictimNoise& noise : noises()) {
     const WatchingDaemon daemon;
     std::this_thread::sleep_for(std::chrono::milliseconds(800));  // it measures what entries cost
     for (unsigned run = 0; run < noise.runs; ++run, ++runs) {
-      right += check(noise, observe(daemon, {}, noise.arguments)) <= kTolerance ? 1 : 0;
+      right += check_victim(noise, observe(daemon, {}, noise.arguments)) <= kTolerance ? 1 : 0;
     }
   }
   std::printf("%u of %u runs are right within %.0f%%\n", right, runs, 100 * kTolerance);

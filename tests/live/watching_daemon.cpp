@@ -43,6 +43,19 @@ WatchReport report_in(const std::string& text) {
   return std::move(report).value();
 }
 
+Watched watch_command(const WatchingDaemon& daemon, const Arguments& program, const Arguments& options) {
+  Arguments arguments{"watch", "--json"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  arguments.emplace_back("--");
+  arguments.insert(arguments.end(), program.begin(), program.end());
+  CommandOptions patient;
+  patient.timeout = std::chrono::minutes(2);
+  const Outcome outcome = run(daemon.command(arguments), patient);
+  INFO(outcome.err.substr(0, 400));
+  REQUIRE(outcome.exit_code == 0);
+  return {report_in(outcome.err), outcome.out};
+}
+
 WatchReport watched_while(const WatchingDaemon& daemon, pid_t pid, const std::function<void()>& act) {
   CommandOptions patient;
   patient.timeout = std::chrono::minutes(1);

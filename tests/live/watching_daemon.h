@@ -36,6 +36,14 @@ class WatchingDaemon {
 /// The report that is the last line of a text; fails the test if it is none.
 WatchReport report_in(const std::string& text);
 
+/// What is told of a command that `noisectl watch` runs, and what it printed.
+struct Watched {
+  WatchReport report;
+  std::string out;
+};
+/// Runs it to its end, with the options of `noisectl watch` before it; fails the test where that takes two minutes.
+Watched watch_command(const WatchingDaemon& daemon, const Arguments& program, const Arguments& options = {});
+
 /// What is told of this task while `act` runs.
 WatchReport watched_while(const WatchingDaemon& daemon, pid_t pid, const std::function<void()>& act);
 
