@@ -50,8 +50,8 @@ TestCgroups::~TestCgroups() {
   for (const std::string& cgroup : made_)
     eventually([&] { return rmdir(cgroup.c_str()) == 0 || errno == ENOENT; }, std::chrono::seconds(5));
   for (const std::string& mount : mounts_) ::umount2(mount.c_str(), MNT_DETACH);
-  // A hierarchy goes with its last mount only if its cgroups are gone, and the kernel frees them a moment after they were
-  // removed: two stayed for good in each run of these tests.
+  // A hierarchy goes with its last mount only if its cgroups are gone, and the kernel frees them a moment after they
+  // were removed: two stayed for good in each run of these tests.
   const std::string again = directory_.path("again");
   std::filesystem::create_directory(again);
   eventually(
