@@ -11,7 +11,7 @@
 
 namespace noised {
 
-using Cpus = std::vector<unsigned>;
+using CpuNumbers = std::vector<unsigned>;
 
 TEST_CASE("a time is a number and a unit") {
   CHECK(parse_time("200ns").value() == 200);
@@ -67,14 +67,14 @@ TEST_CASE("a size is in bytes or with a binary unit") {
 }
 
 TEST_CASE("a CPU list has numbers, ranges and strides") {
-  CHECK(parse_cpu_list("").value() == Cpus{});
-  CHECK(parse_cpu_list("0").value() == Cpus{0});
-  CHECK(parse_cpu_list("1-3,5").value() == Cpus{1, 2, 3, 5});
-  CHECK(parse_cpu_list("5,1-3,2").value() == Cpus{1, 2, 3, 5});
-  CHECK(parse_cpu_list("2-2").value() == Cpus{2});
-  CHECK(parse_cpu_list("0-7:2/4").value() == Cpus{0, 1, 4, 5});
-  CHECK(parse_cpu_list("1-6:1/3,0").value() == Cpus{0, 1, 4});
-  CHECK(parse_cpu_list("8191").value() == Cpus{8191});
+  CHECK(parse_cpu_list("").value() == CpuNumbers{});
+  CHECK(parse_cpu_list("0").value() == CpuNumbers{0});
+  CHECK(parse_cpu_list("1-3,5").value() == CpuNumbers{1, 2, 3, 5});
+  CHECK(parse_cpu_list("5,1-3,2").value() == CpuNumbers{1, 2, 3, 5});
+  CHECK(parse_cpu_list("2-2").value() == CpuNumbers{2});
+  CHECK(parse_cpu_list("0-7:2/4").value() == CpuNumbers{0, 1, 4, 5});
+  CHECK(parse_cpu_list("1-6:1/3,0").value() == CpuNumbers{0, 1, 4});
+  CHECK(parse_cpu_list("8191").value() == CpuNumbers{8191});
 }
 
 TEST_CASE("what is not a CPU list is a usage error that quotes the bad part") {
@@ -98,7 +98,7 @@ TEST_CASE("a CPU list is written as short as can be, and reads back") {
   CHECK(format_cpu_list({0, 1}) == "0-1");
   CHECK(format_cpu_list({0, 2, 3, 4, 7}) == "0,2-4,7");
   for (unsigned bits = 0; bits < 1024; ++bits) {
-    Cpus cpus;
+    CpuNumbers cpus;
     for (unsigned cpu = 0; cpu < 10; ++cpu) {
       if ((bits >> cpu & 1) != 0) cpus.push_back(cpu);
     }

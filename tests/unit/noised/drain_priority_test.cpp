@@ -75,8 +75,8 @@ TEST_CASE("no more than the share of a second is saved up, however long nothing 
 }
 
 TEST_CASE("drains longer than a second, or seconds apart, take no more than the share in the long run") {
-  for (const std::uint64_t drain_ms : {10, 400, 900, 1'500, 4'000}) {
-    for (const std::uint64_t rest_ms : {0, 1, 100, 1'000, 3'000}) {
+  for (const std::uint64_t drain_ms : {10U, 400U, 900U, 1'500U, 4'000U}) {
+    for (const std::uint64_t rest_ms : {0U, 1U, 100U, 1'000U, 3'000U}) {
       INFO("drains of " << drain_ms << " ms, one " << rest_ms << " ms after the other");
       RealtimeBudget budget(25);
       std::uint64_t now_ms = 1;
