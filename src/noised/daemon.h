@@ -67,7 +67,7 @@ class Daemon {
   Status wait_for_phases();
   void start_pipeline();
   Status start_server();
-  Status choose_pace(Ticker& ticker);
+  void choose_pace(Ticker& ticker);
   ReloadOutcome reload(Ticker& ticker);
   ReloadOutcome read_configuration();
   void tell_of_absence(std::uint64_t now_ns);

@@ -42,7 +42,7 @@ Status Daemon::run() {
     if (watch_sessions_.take_asked()) pipeline_->want_steal();
     pipeline_->drain();
     if (pipeline_->tasks() != nullptr) watch_sessions_.step(*pipeline_->tasks(), monotonic_ns());
-    if (Status chosen = choose_pace(ticker.value()); !chosen) return chosen.error();
+    choose_pace(ticker.value());
     if (aside_ != nullptr) aside_->step(*pipeline_->tasks(), monotonic_ns());
     phase_runs_->step();
     recorder_->after_drain(*pipeline_);
@@ -61,12 +61,11 @@ Status Daemon::run() {
 }
 
 // Where loops measure, the daemon has CPUs of its own.
-Status Daemon::choose_pace(Ticker& ticker) {
-  if (has_loops()) return success();
+void Daemon::choose_pace(Ticker& ticker) {
+  if (has_loops()) return;
   const unsigned factor = pace_.next(pipeline_->take_fullness());
   const std::uint64_t interval_ns = options_.config.drain_interval_ns * (watch_sessions_.wanted() ? 1 : factor);
-  if (std::exchange(ticks_every_ns_, interval_ns) == interval_ns) return success();
-  return ticker.set_interval(interval_ns);
+  if (std::exchange(ticks_every_ns_, interval_ns) != interval_ns) ticker.set_interval(interval_ns);
 }
 
 // A loop that is not on its CPU comes back by itself: until then, nobody sees that CPU.
@@ -153,7 +152,7 @@ ReloadOutcome Daemon::reload(Ticker& ticker) {
     const Config& config = options_.config;
     log_.set_level(config.log_level);
     ticks_every_ns_ = config.drain_interval_ns;
-    if (Status set = ticker.set_interval(ticks_every_ns_); !set) log_.error("{}", set.error().line());
+    ticker.set_interval(ticks_every_ns_);
     pipeline_->set_drain_interval(config.drain_interval_ns);
     log_.info("reloaded {}", options_.config_file);
     if (!outcome.value().empty()) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// timerfd and signalfd. The timer is armed by a thread that runs on a housekeeping CPU, and expires there.
+// ppoll and signalfd. The timer is the sleeping thread's own, armed on a housekeeping CPU, and expires there: on
+// PREEMPT_RT one of a real-time thread expires in the interrupt, a timerfd in a thread that other real-time tasks keep
+// waiting.
 #include "noised/ticker.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -54,20 +54,18 @@ void block_stop_signals() {
 Result<Ticker> Ticker::create(const TickerOptions& options) {
   Ticker ticker;
   const sigset_t set = stop_signals();
-  ticker.timer_ = Descriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   ticker.signals_ = Descriptor(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   ticker.asked_ = options.asked_descriptor;
   ticker.reload_on_hangup_ = options.reload_on_hangup;
-  if (!ticker.timer_ || !ticker.signals_) return failure(fmt::format("timerfd or signalfd: {}", std::strerror(errno)));
-  if (Status set_up = ticker.set_interval(options.interval_ns); !set_up) return set_up.error();
+  if (!ticker.signals_) return failure(fmt::format("signalfd: {}", std::strerror(errno)));
+  ticker.set_interval(options.interval_ns);
   if (options.duration_ns) ticker.end_ns_ = monotonic_ns() + *options.duration_ns;
   return ticker;
 }
 
-Status Ticker::set_interval(std::uint64_t interval_ns) {
-  const itimerspec every{to_timespec(interval_ns), to_timespec(interval_ns)};
-  if (timerfd_settime(timer_.get(), 0, &every, nullptr) == 0) return success();
-  return failure(fmt::format("timerfd_settime: {}", std::strerror(errno)));
+void Ticker::set_interval(std::uint64_t interval_ns) {
+  interval_ns_ = interval_ns;
+  due_ns_ = monotonic_ns() + interval_ns;
 }
 
 Tick Ticker::signalled() const {
@@ -82,25 +80,18 @@ Tick Ticker::signalled() const {
 }
 
 Result<Tick> Ticker::wait() {
-  std::array<pollfd, 3> waiting{{{timer_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}, {asked_, POLLIN, 0}}};
-  int timeout_ms = -1;
-  if (end_ns_) {
-    const std::uint64_t now_ns = monotonic_ns();
-    const std::uint64_t left_ms = now_ns < *end_ns_ ? (*end_ns_ - now_ns) / 1'000'000 + 1 : 0;
-    timeout_ms = static_cast<int>(std::min<std::uint64_t>(left_ms, INT_MAX));
-  }
-  if (poll(waiting.data(), waiting.size(), timeout_ms) < 0 && errno != EINTR) {
-    return failure(fmt::format("poll: {}", std::strerror(errno)));
-  }
-  std::uint64_t expirations = 0;
-  if ((waiting[0].revents & POLLIN) != 0 && read(timer_.get(), &expirations, sizeof(expirations)) < 0 &&
-      errno != EAGAIN) {
-    return failure(fmt::format("read from timerfd: {}", std::strerror(errno)));
-  }
+  std::array<pollfd, 2> waiting{{{signals_.get(), POLLIN, 0}, {asked_, POLLIN, 0}}};
+  const std::uint64_t until_ns = std::min(due_ns_, end_ns_.value_or(UINT64_MAX));
+  const std::uint64_t now_ns = monotonic_ns();
+  const timespec left = to_timespec(until_ns - std::min(until_ns, now_ns));
+  if (ppoll(waiting.data(), waiting.size(), &left, nullptr) < 0 && errno != EINTR)
+    return failure(fmt::format("ppoll: {}", std::strerror(errno)));
+  const std::uint64_t woken_ns = monotonic_ns();
+  if (woken_ns >= due_ns_) due_ns_ += ((woken_ns - due_ns_) / interval_ns_ + 1) * interval_ns_;
   std::uint64_t asked = 0;
-  if ((waiting[2].revents & POLLIN) != 0) (void)!read(asked_, &asked, sizeof(asked));
-  if (end_ns_ && monotonic_ns() >= *end_ns_) return Tick::stop;
-  return (waiting[1].revents & POLLIN) != 0 ? signalled() : Tick::drain;
+  if ((waiting[1].revents & POLLIN) != 0) (void)!read(asked_, &asked, sizeof(asked));
+  if (end_ns_ && woken_ns >= *end_ns_) return Tick::stop;
+  return (waiting[0].revents & POLLIN) != 0 ? signalled() : Tick::drain;
 }
 
 }  // namespace noised::daemon

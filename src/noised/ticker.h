@@ -48,14 +48,15 @@ class Ticker {
   /// Waits for the next tick, several missed ones being one, or for somebody who asks, or for a signal.
   Result<Tick> wait();
   /// From now on, a tick every `interval_ns`.
-  Status set_interval(std::uint64_t interval_ns);
+  void set_interval(std::uint64_t interval_ns);
 
  private:
   Ticker() = default;
   [[nodiscard]] Tick signalled() const;
 
-  Descriptor timer_;
   Descriptor signals_;
+  std::uint64_t interval_ns_ = 0;
+  std::uint64_t due_ns_ = 0;
   std::optional<std::uint64_t> end_ns_;
   int asked_ = -1;
   bool reload_on_hangup_ = false;
