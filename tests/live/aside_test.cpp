@@ -28,7 +28,7 @@ class AutoDaemon {
  public:
   AutoDaemon() : cpu_(probed_cpu()), quiet_(cpu_), socket_(directory_.path("socket")) {
     // Emulated, the loop itself is seldom below a microsecond: of so many detours a task's are soon not remembered.
-    process_.emplace(Arguments{NOISED_BINARY, "--mode", "auto", "--cpus", std::to_string(cpu_), "--quiet-time", "50ms",
+    process_.emplace(Arguments{kNoised, "--mode", "auto", "--cpus", std::to_string(cpu_), "--quiet-time", "50ms",
                                "--threshold", is_emulated() ? "5us" : "200ns", "--socket", socket_,
                                "--web.listen-address", "", "--log-level", "error"});
     elsewhere_.emplace(cpu_);  // not before: the daemon measures only where it may run
@@ -37,7 +37,7 @@ class AutoDaemon {
   }
 
   [[nodiscard]] Arguments command(const Arguments& arguments) const {
-    Arguments all{NOISECTL_BINARY, "--socket", socket_};
+    Arguments all{kNoisectl, "--socket", socket_};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
   }

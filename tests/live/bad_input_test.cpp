@@ -51,7 +51,7 @@ void check_refused(const Outcome& outcome, const Expected& expected) {
 
 // The duration is for what should have been refused and is not.
 Arguments noised_with(const std::string& socket, const Arguments& flags) {
-  Arguments arguments{NOISED_BINARY, "--socket", socket, "--duration", "1s"};
+  Arguments arguments{kNoised, "--socket", socket, "--duration", "1s"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   return arguments;
 }
@@ -144,7 +144,7 @@ TEST_CASE("flags with bad values are refused", "[core]") {
 TEST_CASE("a report without a duration, and a duration that is none, are refused") {
   const TemporaryDirectory directory;
   const auto noised = [&](const Arguments& flags) {
-    Arguments arguments{NOISED_BINARY, "--cpus", last_cpu(), "--socket", directory.path("socket")};
+    Arguments arguments{kNoised, "--cpus", last_cpu(), "--socket", directory.path("socket")};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     return run(arguments);
   };
@@ -220,11 +220,11 @@ TEST_CASE("with BTF from a file the raw tracepoints are used, and see the same")
   const TemporaryDirectory directory;
   const std::string socket = directory.path("socket");
   const std::jthread timers = keep_sleeping_on(cpu);
-  Background daemon({NOISED_BINARY, "--socket", socket, "--cpus", std::to_string(cpu), "--btf",
-                     "/sys/kernel/btf/vmlinux", "--duration", "1500ms", "--report", "json"});
+  Background daemon({kNoised, "--socket", socket, "--cpus", std::to_string(cpu), "--btf", "/sys/kernel/btf/vmlinux",
+                     "--duration", "1500ms", "--report", "json"});
   Outcome status;
   REQUIRE(eventually([&] {
-    status = run({NOISECTL_BINARY, "--socket", socket, "status", "--json"});
+    status = run({kNoisectl, "--socket", socket, "status", "--json"});
     return status.exit_code == 0;
   }));
   std::size_t attached = 0;
@@ -253,8 +253,8 @@ TEST_CASE("a second daemon on the same socket is refused, and the first goes on"
   const unsigned cpu = probed_cpu();
   const TemporaryDirectory directory;
   const std::string socket = directory.path("socket");
-  const auto answers = [&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; };
-  Background first({NOISED_BINARY, "--socket", socket, "--cpus", std::to_string(cpu)});
+  const auto answers = [&] { return run({kNoisectl, "--socket", socket, "status"}).exit_code == 0; };
+  Background first({kNoised, "--socket", socket, "--cpus", std::to_string(cpu)});
   REQUIRE(eventually(answers));
   const std::vector<std::string> before = names_in(directory.path());
   check_refused(run(noised_with(socket, {"--cpus", std::to_string(cpu)})), {kFailed, socket, "--socket"});
@@ -272,7 +272,7 @@ TEST_CASE("a configuration that cannot be used is refused with its file and line
     const std::string file = directory.path("noised.conf");
     directory.write("noised.conf", content);
     check_refused({"--config", file}, {kUsage, file + ":" + line + ":", remedy});
-    const Outcome checked = run({NOISED_BINARY, "--check-config", "--config", file});
+    const Outcome checked = run({kNoised, "--check-config", "--config", file});
     check_refused(checked, {kUsage, file + ":" + line + ":", remedy});
   };
   refused("[probe]\ncpus = \"1\"\nbogus = 3\n", "3", "threshold");
@@ -302,12 +302,12 @@ TEST_CASE("standard output that takes nothing is an error, after everything was 
   const unsigned cpu = probed_cpu();
   const TemporaryDirectory directory;
   const Outcome outcome =
-      run({"sh", "-c", "exec \"$@\" >/dev/full", "sh", NOISED_BINARY, "--log-level", "error", "--socket",
+      run({"sh", "-c", "exec \"$@\" >/dev/full", "sh", kNoised, "--log-level", "error", "--socket",
            directory.path("socket"), "--cpus", std::to_string(cpu), "--duration", "100ms", "--report", "json"});
   check_refused(outcome, {kFailed, "standard output", "No space"});
   CHECK(names_in(directory.path()).empty());
 }
 
 TEST_CASE("an error that nobody can read still has its exit code") {
-  CHECK(run({"sh", "-c", "exec \"$@\" 2>/dev/full", "sh", NOISED_BINARY, "--no-such-flag"}).exit_code == kUsage);
+  CHECK(run({"sh", "-c", "exec \"$@\" 2>/dev/full", "sh", kNoised, "--no-such-flag"}).exit_code == kUsage);
 }

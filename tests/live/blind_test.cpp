@@ -39,7 +39,7 @@ std::uint64_t longest(const Report& report, const std::string& kind, const std::
 TEST_CASE("blind: a daemon that is stopped for two seconds says so, and blames nobody", "[core]") {
   const unsigned cpu = probed_cpu();
   const QuietCpu quiet(cpu);
-  Background daemon({NOISED_BINARY, "--cpus", std::to_string(cpu), "--duration", "5s", "--report", "json", "--socket",
+  Background daemon({kNoised, "--cpus", std::to_string(cpu), "--duration", "5s", "--report", "json", "--socket",
                      "/tmp/noised-blind-" + std::to_string(getpid()) + ".sock"});
   REQUIRE(eventually([&] { return daemon.err().find("listening") != std::string::npos; }));  // it measures
   std::this_thread::sleep_for(std::chrono::milliseconds(500));

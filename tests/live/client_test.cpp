@@ -37,13 +37,13 @@ class ClientDaemon {
 
   void start() {
     const std::string cpu = std::to_string(probed_cpu());
-    process_.emplace(Arguments{NOISED_BINARY, "--socket", socket_, "--cpus", cpu, "--log-level", "error", "--threshold",
+    process_.emplace(Arguments{kNoised, "--socket", socket_, "--cpus", cpu, "--log-level", "error", "--threshold",
                                std::to_string(kThreshold) + "ns"});
     REQUIRE(eventually([this] { return ask({"status"}).exit_code == 0; }));
   }
 
   [[nodiscard]] Arguments client(const Arguments& arguments) const {
-    Arguments command{NOISECTL_BINARY, "--socket", socket_};
+    Arguments command{kNoisectl, "--socket", socket_};
     command.insert(command.end(), arguments.begin(), arguments.end());
     return command;
   }
@@ -414,7 +414,7 @@ TEST_CASE("a new daemon takes over what a killed one left") {
 
 TEST_CASE("top refuses without a terminal") {
   const TemporaryDirectory directory;
-  check_client_refused(run({NOISECTL_BINARY, "--socket", directory.path("none"), "top"}), 2, "terminal", "noisectl");
+  check_client_refused(run({kNoisectl, "--socket", directory.path("none"), "top"}), 2, "terminal", "noisectl");
   ClientDaemon daemon(directory);
   check_client_refused(daemon.ask({"top"}), 2, "terminal", "noisectl");
   daemon.stop();
@@ -426,7 +426,7 @@ TEST_CASE("without a daemon every command says how to start one") {
   for (const Arguments& command : {Arguments{"status"}, Arguments{"report"}, Arguments{"histogram"},
                                    Arguments{"detours"}, Arguments{"detours", "--follow"}}) {
     for (const bool json : {false, true}) {
-      Arguments arguments{NOISECTL_BINARY, "--socket", socket};
+      Arguments arguments{kNoisectl, "--socket", socket};
       arguments.insert(arguments.end(), command.begin(), command.end());
       if (json) arguments.push_back("--json");
       INFO(command.front());
@@ -434,13 +434,13 @@ TEST_CASE("without a daemon every command says how to start one") {
     }
   }
   directory.write("file", "");
-  check_client_refused(run({NOISECTL_BINARY, "--socket", directory.path("file"), "status"}), 1, directory.path("file"),
+  check_client_refused(run({kNoisectl, "--socket", directory.path("file"), "status"}), 1, directory.path("file"),
                        "noised --cpus");
 }
 
 TEST_CASE("noisectl refuses what it cannot mean") {
   const auto refused = [](const Arguments& arguments, const std::string& place, const std::string& remedy) {
-    Arguments command{NOISECTL_BINARY};
+    Arguments command{kNoisectl};
     command.insert(command.end(), arguments.begin(), arguments.end());
     INFO(place);
     check_client_refused(run(command), 2, place, remedy);

@@ -60,8 +60,8 @@ class LoopDaemon {
       : cpu_(probed_cpu()),
         quiet_(cpu_),
         socket_(directory_.path("socket")),
-        process_({NOISED_BINARY, "--cpus", std::to_string(cpu_), "--threshold", is_emulated() ? "5us" : "1us",
-                  "--socket", socket_, "--web.listen-address", "", "--log-level", "warning"}) {
+        process_({kNoised, "--cpus", std::to_string(cpu_), "--threshold", is_emulated() ? "5us" : "1us", "--socket",
+                  socket_, "--web.listen-address", "", "--log-level", "warning"}) {
     REQUIRE(eventually([this] { return run(command("status")).exit_code == 0; }));
   }
 
@@ -84,7 +84,7 @@ class LoopDaemon {
   void check_load() const {
     const std::string name = "clock-load";
     const std::uint64_t before = seen(report(), "task", name).count;
-    CHECK(run({NOISE_BINARY, "task", "--cpu", std::to_string(cpu_), "--name", name, "--work", "3ms", "--period", "50ms",
+    CHECK(run({kNoise, "task", "--cpu", std::to_string(cpu_), "--name", name, "--work", "3ms", "--period", "50ms",
                "--duration", "1s"})
               .exit_code == 0);
     const Report after = report();
@@ -107,7 +107,7 @@ class LoopDaemon {
 
  private:
   [[nodiscard]] Arguments command(const std::string& what) const {
-    return {NOISECTL_BINARY, "--socket", socket_, what, "--json"};
+    return {kNoisectl, "--socket", socket_, what, "--json"};
   }
 
   test::TemporaryDirectory directory_;

@@ -14,6 +14,11 @@
 
 namespace noised::live {
 
+// Absolute paths of what was built, and of the tree it was built from. They are not in the text of the tests, so that
+// these are compiled once for all clones.
+extern const std::string kNoised, kNoisectl, kNoise, kMarker, kVictim, kQuiet, kSwarm, kTree;
+extern const std::string kMpiLibrary;  ///< empty: built without MPI
+
 using Arguments = std::vector<std::string>;  ///< the program first: a path, or a name to be found in PATH
 
 struct CommandOptions {

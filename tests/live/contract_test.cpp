@@ -42,7 +42,7 @@ class Quiet {
 };
 
 Arguments noised_on(unsigned cpu, const std::string& socket, const Arguments& more) {
-  Arguments arguments{NOISED_BINARY, "--cpus", std::to_string(cpu), "--socket", socket};
+  Arguments arguments{kNoised, "--cpus", std::to_string(cpu), "--socket", socket};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -124,7 +124,7 @@ void check_ends_on(int signal, const Arguments& report_flags) {
   Arguments flags{"--duration", "1h"};
   flags.insert(flags.end(), report_flags.begin(), report_flags.end());
   Background daemon(noised_on(cpu, socket, flags));
-  REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; }));
+  REQUIRE(eventually([&] { return run({kNoisectl, "--socket", socket, "status"}).exit_code == 0; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   daemon.signal(signal);
   const Outcome outcome = daemon.wait();

@@ -14,13 +14,13 @@ Daemon::Daemon(const std::string& more) : cpu_(probed_cpu()), quiet_(cpu_), sock
   std::ofstream(directory_.path("noised.conf"))
       << "[probe]\nthreshold = \"" << (is_emulated() ? "2us" : "1us") << "\"\n"
       << more;
-  process_.emplace(Arguments{NOISED_BINARY, "--config", directory_.path("noised.conf"), "--socket", socket_, "--cpus",
+  process_.emplace(Arguments{kNoised, "--config", directory_.path("noised.conf"), "--socket", socket_, "--cpus",
                              std::to_string(cpu_), "--log-level", "error"});
   REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }));
 }
 
 Arguments Daemon::command(const Arguments& arguments) const {
-  Arguments all{NOISECTL_BINARY, "--socket", socket_};
+  Arguments all{kNoisectl, "--socket", socket_};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return all;
 }

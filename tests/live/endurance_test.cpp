@@ -39,8 +39,8 @@ void sleep_for(std::chrono::nanoseconds time) { std::this_thread::sleep_for(time
 class Mixed {
  public:
   explicit Mixed(unsigned cpu)
-      : daemons_({NOISE_BINARY, "task", "--cpu", std::to_string(cpu), "--duration", "3600s", "--name", "mixed",
-                  "--count", "2", "--offset", "7ms", "--work", "1ms", "--period", "40ms"}),
+      : daemons_({kNoise, "task", "--cpu", std::to_string(cpu), "--duration", "3600s", "--name", "mixed", "--count",
+                  "2", "--offset", "7ms", "--work", "1ms", "--period", "40ms"}),
         files_(
             {"sh", "-c", "while :; do dd if=/dev/zero of=/dev/null bs=1k count=2000 2>/dev/null; sleep 0.05; done"}) {}
 

@@ -160,14 +160,14 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
   const unsigned pipeline_cpu = online_cpus().value().front();
   directory.write("noised.conf", std::string("[trace]\ndrain_interval = '") + kInterval +
                                      "'\n[service]\nhousekeeping_cpus = '" + std::to_string(pipeline_cpu) + "'\n");
-  Background daemon({NOISED_BINARY, "--config", file, "--socket", socket, "--cpus", std::to_string(probed_cpu()),
+  Background daemon({kNoised, "--config", file, "--socket", socket, "--cpus", std::to_string(probed_cpu()),
                      "--web.listen-address", "127.0.0.1:" + std::to_string(kPort)});
-  REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; }));
+  REQUIRE(eventually([&] { return run({kNoisectl, "--socket", socket, "status"}).exit_code == 0; }));
   const QuietCpu quiet(probed_cpu());
   // The first of each request makes what is kept for all that follow.
   (void)scrape_text();
   for (const char* const command : {"report", "histogram", "detours"}) {
-    CHECK(run({NOISECTL_BINARY, "--socket", socket, command}).exit_code == 0);
+    CHECK(run({kNoisectl, "--socket", socket, command}).exit_code == 0);
   }
   const std::string before = scrape_text();
   const std::uint64_t resident_before = resident_kib(daemon.pid());
@@ -196,7 +196,7 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
     INFO("rounds: " << slow.rounds() << " slow, " << large.rounds() << " large, " << endless.rounds() << " endless, "
                     << senseless.rounds() << " senseless, " << unread.rounds() << " unread");
     CHECK(all_came);
-    CHECK(run({NOISECTL_BINARY, "--socket", socket, "report"}).exit_code == 0);
+    CHECK(run({kNoisectl, "--socket", socket, "report"}).exit_code == 0);
     rounds = {slow.rounds(), large.rounds(), endless.rounds(), senseless.rounds(), unread.rounds()};
   }
   const std::string after = scrape_text();

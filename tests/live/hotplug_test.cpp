@@ -67,7 +67,7 @@ class TestDaemon {
  public:
   TestDaemon(const std::vector<unsigned>& cpus, const Arguments& more) : socket_(directory_.path("socket")) {
     for (const unsigned cpu : cpus) quiet_.emplace_back(cpu);
-    Arguments all{NOISED_BINARY,
+    Arguments all{kNoised,
                   "--cpus",
                   format_cpu_list(cpus),
                   "--threshold",
@@ -90,7 +90,7 @@ class TestDaemon {
   TestDaemon& operator=(const TestDaemon&) = delete;
 
   [[nodiscard]] Arguments command(const Arguments& arguments) const {
-    Arguments all{NOISECTL_BINARY, "--socket", socket_};
+    Arguments all{kNoisectl, "--socket", socket_};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return all;
   }
@@ -328,7 +328,7 @@ TEST_CASE("hotplug: a recording has what was blind of a CPU that went offline, a
   {
     std::deque<Background> loads;
     for (const unsigned cpu : cpus) {
-      loads.emplace_back(Arguments{"taskset", "-c", std::to_string(online_cpus().value().front()), NOISE_BINARY, "task",
+      loads.emplace_back(Arguments{"taskset", "-c", std::to_string(online_cpus().value().front()), kNoise, "task",
                                    "--cpu", std::to_string(cpu), "--name", own_task(cpu), "--work", "3ms", "--period",
                                    "60ms", "--duration", "6s"},
                          patient);
@@ -352,9 +352,9 @@ TEST_CASE("hotplug: a recording has what was blind of a CPU that went offline, a
   const Report later = daemon.report();
   for (const char* const command : {"report", "histogram", "status", "detours"}) {
     INFO(command);
-    CHECK(run({NOISECTL_BINARY, "--replay", file, command}, patient).exit_code == 0);
+    CHECK(run({kNoisectl, "--replay", file, command}, patient).exit_code == 0);
   }
-  const Report played = report_in_parts(run({NOISECTL_BINARY, "--replay", file, "report", "--json"}, patient));
+  const Report played = report_in_parts(run({kNoisectl, "--replay", file, "report", "--json"}, patient));
   REQUIRE(played.cpus.size() == cpus.size());
   for (std::size_t place = 0; place < cpus.size(); ++place) {
     const unsigned cpu = cpus[place];

@@ -79,9 +79,9 @@ TEST_CASE("names: where the kernel hides addresses, none is shown, and callbacks
   const HiddenAddresses hidden(2);
   const TemporaryDirectory directory;
   const std::string socket = directory.path("noised.sock");
-  Background daemon({NOISED_BINARY, "--cpus", std::to_string(probed_cpu()), "--socket", socket});
+  Background daemon({kNoised, "--cpus", std::to_string(probed_cpu()), "--socket", socket});
   const auto ask = [&](const Arguments& command) {
-    Arguments arguments{NOISECTL_BINARY, "--socket", socket};
+    Arguments arguments{kNoisectl, "--socket", socket};
     arguments.insert(arguments.end(), command.begin(), command.end());
     return run(arguments);
   };

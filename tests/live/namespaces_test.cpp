@@ -29,7 +29,7 @@ Outcome run_in(Arguments namespaces, const Arguments& command) {
 }
 
 Arguments daemon_in(const test::TemporaryDirectory& directory) {
-  return {NOISED_BINARY,
+  return {kNoised,
           "--mode",
           "watch",
           "--cpus",

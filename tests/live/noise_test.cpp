@@ -33,7 +33,7 @@ struct Noise {
 
 Noise make_noise(const Arguments& arguments, const char* duration = "500ms") {
   const unsigned cpu = probed_cpu();
-  Arguments command{NOISE_BINARY};
+  Arguments command{kNoise};
   command.insert(command.end(), arguments.begin(), arguments.end());
   command.insert(command.end(),
                  {"--cpu", std::to_string(cpu), "--duration", duration, "--slower", is_emulated() ? "4" : "1"});
@@ -114,6 +114,6 @@ TEST_CASE("noise: memory unmapped is as many TLB shootdowns as the kernel counts
 }
 
 TEST_CASE("noise: what is asked for wrongly is a usage error") {
-  CHECK(run({NOISE_BINARY, "nothing", "--cpu", "0"}).exit_code == 2);
-  CHECK(run({NOISE_BINARY, "task", "--cpu", "0", "--period", "0s"}).exit_code == 2);
+  CHECK(run({kNoise, "nothing", "--cpu", "0"}).exit_code == 2);
+  CHECK(run({kNoise, "task", "--cpu", "0", "--period", "0s"}).exit_code == 2);
 }

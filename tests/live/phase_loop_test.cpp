@@ -82,7 +82,7 @@ void record_phases(const Arguments& flags, RecordedLoop& recorded) {
   const unsigned cpu = probed_cpu();
   const QuietCpu quiet(cpu);
   const std::string file = directory.path("run");
-  Arguments command{NOISED_BINARY,
+  Arguments command{kNoised,
                     "--cpus",
                     std::to_string(cpu),
                     "--duration",

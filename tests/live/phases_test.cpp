@@ -35,7 +35,7 @@ struct Recorded {
 };
 
 Json shown(const std::string& file, const std::string& command) {
-  const Outcome outcome = run({NOISECTL_BINARY, "--replay", file, command, "--json"});
+  const Outcome outcome = run({kNoisectl, "--replay", file, command, "--json"});
   INFO(command << ": " << outcome.err);
   REQUIRE(outcome.exit_code == 0);
   return Json::parse(outcome.out);
@@ -44,8 +44,8 @@ Json shown(const std::string& file, const std::string& command) {
 Recorded record(const Arguments& flags, const std::string& duration) {
   const TemporaryDirectory directory;
   const std::string file = directory.path("run");
-  Arguments arguments{NOISED_BINARY, "--cpus",   std::to_string(probed_cpu()), "--duration",  duration, "--record",
-                      file,          "--socket", directory.path("socket"),     "--log-level", "error"};
+  Arguments arguments{kNoised, "--cpus",   std::to_string(probed_cpu()), "--duration",  duration, "--record",
+                      file,    "--socket", directory.path("socket"),     "--log-level", "error"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   CommandOptions options;
   options.timeout = std::chrono::seconds(60);

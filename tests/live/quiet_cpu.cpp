@@ -24,9 +24,9 @@ QuietCpu::QuietCpu(unsigned cpu) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, input[0], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
-  std::string program = QUIET_BINARY, number = std::to_string(cpu), test = std::to_string(getpid());
+  std::string program = kQuiet, number = std::to_string(cpu), test = std::to_string(getpid());
   const std::array<char*, 4> arguments = {program.data(), number.data(), test.data(), nullptr};
-  const bool spawned = posix_spawn(&pid_, QUIET_BINARY, &actions, nullptr, arguments.data(), environ) == 0;
+  const bool spawned = posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments.data(), environ) == 0;
   posix_spawn_file_actions_destroy(&actions);
   close(input[0]);
   close(output[1]);

@@ -39,27 +39,27 @@ TEST_CASE("recording: a whole run, played by anybody, gives the report that it g
   const unsigned cpu = probed_cpu();
   const QuietCpu quiet(cpu);
   const std::string file = directory.path("run");
-  const Outcome live = run({NOISED_BINARY, "--cpus", std::to_string(cpu), "--duration", "3s", "--report", "json",
-                            "--record", file, "--socket", directory.path("socket"), "--log-level", "error"});
+  const Outcome live = run({kNoised, "--cpus", std::to_string(cpu), "--duration", "3s", "--report", "json", "--record",
+                            file, "--socket", directory.path("socket"), "--log-level", "error"});
   INFO(live.err);
   REQUIRE(live.exit_code == 0);
   std::filesystem::permissions(directory.path(), std::filesystem::perms(0755));
   std::filesystem::permissions(file, std::filesystem::perms(0644));
   CommandOptions nobody;
   nobody.user = kOther;
-  const Outcome played = run({NOISECTL_BINARY, "--replay", file, "report", "--json"}, nobody);
+  const Outcome played = run({kNoisectl, "--replay", file, "report", "--json"}, nobody);
   INFO(played.err);
   REQUIRE(played.exit_code == 0);
   CHECK(played.out == live.out);
-  CHECK(run({NOISED_BINARY, "--replay", file, "--report", "json"}, nobody).out == live.out);
+  CHECK(run({kNoised, "--replay", file, "--report", "json"}, nobody).out == live.out);
   const auto report = views::parse_report(played.out);
   REQUIRE(report);
   CHECK(report.value().cpus.at(0).detours > 0);
-  CHECK(detours_of(run({NOISECTL_BINARY, "--replay", file, "detours", "--json"}).out).size() ==
+  CHECK(detours_of(run({kNoisectl, "--replay", file, "detours", "--json"}).out).size() ==
         report.value().cpus.at(0).detours);
   for (const char* const command : {"report", "histogram", "status", "detours"}) {
     INFO(command);
-    CHECK(run({NOISECTL_BINARY, "--replay", file, command}, nobody).exit_code == 0);
+    CHECK(run({kNoisectl, "--replay", file, command}, nobody).exit_code == 0);
   }
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("recording: what a client records of a running daemon is what others w
   const TemporaryDirectory directory;
   const std::string file = directory.path("part");
   Background follower(daemon.command({"detours", "--follow", "--json"}));
-  const Background noise({NOISE_BINARY, "wake", "--cpu", std::to_string(daemon.cpu()), "--duration", "12s"});
+  const Background noise({kNoise, "wake", "--cpu", std::to_string(daemon.cpu()), "--duration", "12s"});
   REQUIRE(eventually([&] { return !follower.out().empty(); }));
   // Longer than the second one has patience for, which is 3 s and what 30 requests take.
   Background recorder(daemon.command({"record", "-o", file, "--duration", "8s"}));
@@ -87,7 +87,7 @@ TEST_CASE("recording: what a client records of a running daemon is what others w
   std::map<std::uint64_t, std::string> shown;
   for (const DetourView& detour : detours_of(follower.wait().out)) shown[detour.start_ns] = views::to_json(detour);
 
-  const Outcome played = run({NOISECTL_BINARY, "--replay", file, "detours", "--json"});
+  const Outcome played = run({kNoisectl, "--replay", file, "detours", "--json"});
   INFO(played.err);
   REQUIRE(played.exit_code == 0);
   const std::vector<DetourView> detours = detours_of(played.out);
@@ -99,7 +99,7 @@ TEST_CASE("recording: what a client records of a running daemon is what others w
   }
   INFO(different << " of " << detours.size());
   CHECK(different == 0);
-  const auto report = views::parse_report(run({NOISECTL_BINARY, "--replay", file, "report", "--json"}).out);
+  const auto report = views::parse_report(run({kNoisectl, "--replay", file, "report", "--json"}).out);
   REQUIRE(report);
   CHECK(report.value().cpus.at(0).detours == detours.size());
   CHECK(report.value().elapsed_ns > 2'000'000'000);
@@ -115,7 +115,7 @@ TEST_CASE("recording: a daemon that is killed leaves what it had told, and both 
   const Outcome recorded = recorder.wait();
   CHECK(recorded.exit_code == 1);
   CHECK(recorded.err.find("went away") != std::string::npos);
-  const Outcome played = run({NOISECTL_BINARY, "--replay", file, "report", "--json"});
+  const Outcome played = run({kNoisectl, "--replay", file, "report", "--json"});
   CHECK(played.exit_code == 1);
   CHECK(played.err.find("the recording was not finished") != std::string::npos);
   CHECK(played.out.find("the rest of the recording: ") != std::string::npos);
@@ -132,6 +132,6 @@ TEST_CASE("recording: a daemon that ends finishes the recording of its client") 
   const Outcome recorded = recorder.wait();
   INFO(recorded.err);
   CHECK(recorded.exit_code == 0);
-  CHECK(run({NOISECTL_BINARY, "--replay", file, "report"}).exit_code == 0);
+  CHECK(run({kNoisectl, "--replay", file, "report"}).exit_code == 0);
   CHECK(daemon.process().wait().exit_code == 0);
 }

@@ -37,8 +37,7 @@ struct ReplayScene {
   }
 
   void start(const std::string& arguments) const {
-    terminal.start(std::string(NOISECTL_BINARY) + " --replay " + path + " top --interval 100ms " + arguments +
-                   "; echo exit $?; cat");
+    terminal.start(kNoisectl + " --replay " + path + " top --interval 100ms " + arguments + "; echo exit $?; cat");
     const bool shown = eventually([this] { return terminal.shows("recording  node") && terminal.shows("hrtimer:"); });
     for (const std::string& line : terminal.screen()) UNSCOPED_INFO(line);
     REQUIRE(shown);

@@ -23,9 +23,9 @@ std::string record_with(const TemporaryDirectory& directory, const std::string& 
   const unsigned cpu = probed_cpu();
   const QuietCpu quiet(cpu);
   const std::string file = directory.path("run");
-  const Background noise({NOISE_BINARY, "task", "--cpu", std::to_string(cpu), "--duration", "5s"});
-  const Outcome live = run({NOISED_BINARY, "--cpus", std::to_string(cpu), "--duration", "3s", flag, value, "--record",
-                            file, "--socket", directory.path("socket"), "--log-level", "error"});
+  const Background noise({kNoise, "task", "--cpu", std::to_string(cpu), "--duration", "5s"});
+  const Outcome live = run({kNoised, "--cpus", std::to_string(cpu), "--duration", "3s", flag, value, "--record", file,
+                            "--socket", directory.path("socket"), "--log-level", "error"});
   INFO(live.err);
   REQUIRE(live.exit_code == 0);
   return file;
@@ -36,7 +36,7 @@ std::string record_with(const TemporaryDirectory& directory, const std::string& 
 TEST_CASE("series: the work that FTQ misses is what the ledger says was taken") {
   const TemporaryDirectory directory;
   const std::string file = record_with(directory, "--quantum", "1ms");
-  const Outcome compared = run({NOISECTL_BINARY, "--replay", file, "ftq", "--compare", "--json"});
+  const Outcome compared = run({kNoisectl, "--replay", file, "ftq", "--compare", "--json"});
   INFO(compared.out << compared.err);
   REQUIRE(compared.exit_code == 0);
   const auto agreement = nlohmann::json::parse(compared.out);
@@ -45,11 +45,11 @@ TEST_CASE("series: the work that FTQ misses is what the ledger says was taken") 
   CHECK(agreement["quanta"].get<std::uint64_t>() <= 3'100);
   CHECK(agreement["detours"]["correlation"].get<double>() > 0.9);
   CHECK(agreement["intervals"]["correlation"].get<double>() > 0.5);
-  CHECK(lines_in(run({NOISECTL_BINARY, "--replay", file, "ftq"}).out) == agreement["quanta"].get<std::size_t>());
-  const Outcome none = run({NOISECTL_BINARY, "--replay", file, "fwq"});
+  CHECK(lines_in(run({kNoisectl, "--replay", file, "ftq"}).out) == agreement["quanta"].get<std::size_t>());
+  const Outcome none = run({kNoisectl, "--replay", file, "fwq"});
   CHECK(none.exit_code == 1);
   CHECK(none.err.find("--work 100000") != std::string::npos);
-  const Outcome latency = run({NOISECTL_BINARY, "--replay", file, "latencytest"});
+  const Outcome latency = run({kNoisectl, "--replay", file, "latencytest"});
   INFO(latency.out);
   CHECK(latency.exit_code == 0);
   CHECK(latency.out.find("involuntary context switches: not known") == std::string::npos);
@@ -58,11 +58,11 @@ TEST_CASE("series: the work that FTQ misses is what the ledger says was taken") 
 TEST_CASE("series: each portion of work has its time") {
   const TemporaryDirectory directory;
   const std::string file = record_with(directory, "--work", "100000");
-  const Outcome played = run({NOISECTL_BINARY, "--replay", file, "fwq"});
+  const Outcome played = run({kNoisectl, "--replay", file, "fwq"});
   INFO(played.err);
   REQUIRE(played.exit_code == 0);
   CHECK(lines_in(played.out) > 100);
-  CHECK(run({NOISECTL_BINARY, "--replay", file, "ftq"}).exit_code == 1);
+  CHECK(run({kNoisectl, "--replay", file, "ftq"}).exit_code == 1);
 }
 
 TEST_CASE("series: what needs every event records a running daemon first") {

@@ -70,10 +70,9 @@ struct Service {
   Service() { configure("[log]\nlevel = 'info'\n"); }
   void configure(const std::string& text) const { std::ofstream(file) << text; }
   [[nodiscard]] Arguments command(const std::string& web = "") const {
-    return {NOISED_BINARY,          "--config", file, "--socket", socket, "--cpus", std::to_string(cpu),
-            "--web.listen-address", web};
+    return {kNoised, "--config", file, "--socket", socket, "--cpus", std::to_string(cpu), "--web.listen-address", web};
   }
-  [[nodiscard]] bool answers() const { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; }
+  [[nodiscard]] bool answers() const { return run({kNoisectl, "--socket", socket, "status"}).exit_code == 0; }
 };
 
 std::string status_line(const std::string& file, const std::string& key) {
@@ -106,7 +105,7 @@ TEST_CASE("service: once it measures, no thread has a capability, and each has a
     CHECK(status_line(status, "NoNewPrivs") == "1");
   }
   CHECK(threads == std::set<std::string>{"noised", "noised/" + std::to_string(service.cpu), "noised/http"});
-  CHECK(run({NOISECTL_BINARY, "--socket", service.socket, "report", "--json"}).exit_code == 0);
+  CHECK(run({kNoisectl, "--socket", service.socket, "report", "--json"}).exit_code == 0);
   daemon.signal(SIGTERM);
   CHECK(daemon.wait().exit_code == 0);
   CHECK(programs_left_behind().empty());
@@ -153,11 +152,11 @@ TEST_CASE("service: a reload changes what it can, names the rest, and keeps the 
     return eventually([&] { return daemon.err().find(text) != std::string::npos; });
   };
   const auto interval = [&] {
-    const Outcome status = run({NOISECTL_BINARY, "--socket", service.socket, "status", "--json"});
+    const Outcome status = run({kNoisectl, "--socket", service.socket, "status", "--json"});
     return nlohmann::json::parse(status.out).at("drain_interval_ns").get<std::uint64_t>();
   };
   const auto iterations = [&] {
-    const Outcome report = run({NOISECTL_BINARY, "--socket", service.socket, "report", "--json"});
+    const Outcome report = run({kNoisectl, "--socket", service.socket, "report", "--json"});
     return nlohmann::json::parse(report.out).at("cpus").at(0).at("iterations").get<std::uint64_t>();
   };
   CHECK(interval() == 25'000'000);
@@ -191,8 +190,8 @@ TEST_CASE("service: who is not root may read with the group, and change nothing"
   Background daemon(service.command());
   REQUIRE(eventually([&] { return service.answers(); }));
   const auto as = [&](const char* group, const char* command) {
-    return run({"setpriv", "--reuid=65534", std::string("--regid=") + group, "--clear-groups", NOISECTL_BINARY,
-                "--socket", service.socket, command});
+    return run({"setpriv", "--reuid=65534", std::string("--regid=") + group, "--clear-groups", kNoisectl, "--socket",
+                service.socket, command});
   };
   CHECK(as("nogroup", "status").exit_code == 0);
   const Outcome refused = as("nogroup", "reload");
@@ -202,7 +201,7 @@ TEST_CASE("service: who is not root may read with the group, and change nothing"
   CHECK(as("1", "reload").err.find("permission denied") != std::string::npos);
   CHECK(daemon.err().find("reloaded") == std::string::npos);
 
-  const auto reload = [&] { return run({NOISECTL_BINARY, "--socket", service.socket, "reload"}); };
+  const auto reload = [&] { return run({kNoisectl, "--socket", service.socket, "reload"}); };
   service.configure("[service]\nsocket_group = 'nogroup'\n[trace]\nbuffer_size = '4MiB'\n");
   CHECK(reload().out == "reloaded; these settings take effect at the next start only: trace.buffer_size\n");
   service.configure("[trace]\nbuffer_size = '5MiB'\n");
@@ -217,7 +216,7 @@ TEST_CASE("service: no counter goes back, however often it is asked for") {
   REQUIRE(eventually([&] { return service.answers(); }));
   nlohmann::json before;
   for (int time = 0; time < 100; ++time) {
-    const Outcome report = run({NOISECTL_BINARY, "--socket", service.socket, "report", "--json"});
+    const Outcome report = run({kNoisectl, "--socket", service.socket, "report", "--json"});
     const nlohmann::json now = nlohmann::json::parse(report.out).at("cpus").at(0);
     for (const char* const field : {"observed_ns", "blind_ns", "iterations", "detours", "detour_ns", "explained_ns"}) {
       INFO(time << " " << field);
@@ -267,8 +266,8 @@ TEST_CASE("service: a socket that the manager passes serves the metrics") {
 }
 
 TEST_CASE("service: a loop with a duty cycle leaves the CPU for the rest of the time, and loses nothing by that") {
-  const Outcome outcome = run({NOISED_BINARY, "--cpus", std::to_string(probed_cpu()), "--duty-cycle", "25%",
-                               "--duration", "4s", "--report", "json"});
+  const Outcome outcome = run(
+      {kNoised, "--cpus", std::to_string(probed_cpu()), "--duty-cycle", "25%", "--duration", "4s", "--report", "json"});
   REQUIRE(outcome.exit_code == 0);
   const auto report = nlohmann::json::parse(outcome.out);
   const auto observed = report.at("cpus").at(0).at("observed_ns").get<double>();

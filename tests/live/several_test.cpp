@@ -58,8 +58,8 @@ class Loads {
   explicit Loads(const std::vector<unsigned>& cpus, const std::string& duration) {
     const std::string period = std::to_string(cpus.size() > 4 ? 400 : 60) + "ms";
     for (const unsigned cpu : cpus) {
-      loads_.emplace_back(Arguments{"taskset", "-c", std::to_string(online_cpus().value().front()), NOISE_BINARY,
-                                    "task", "--cpu", std::to_string(cpu), "--name", own_task(cpu), "--work",
+      loads_.emplace_back(Arguments{"taskset", "-c", std::to_string(online_cpus().value().front()), kNoise, "task",
+                                    "--cpu", std::to_string(cpu), "--name", own_task(cpu), "--work",
                                     std::to_string(kWorkNs) + "ns", "--period", period, "--duration", duration},
                           patient_for(3));
     }
@@ -84,7 +84,7 @@ class Loads {
 
 std::vector<DetourView> recorded_detours(const std::string& file) {
   std::vector<DetourView> detours;
-  const Outcome outcome = run({NOISECTL_BINARY, "--replay", file, "detours", "--json"}, patient_for(3));
+  const Outcome outcome = run({kNoisectl, "--replay", file, "detours", "--json"}, patient_for(3));
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
   for (const std::string& line : lines_of(outcome.out)) {
@@ -206,19 +206,18 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   std::deque<QuietCpu> quiet;
   for (const unsigned cpu : cpus) quiet.emplace_back(cpu);
   const std::string socket = directory.path("socket");
-  Background daemon({NOISED_BINARY, "--cpus", list, "--threshold", threshold(), "--record", file, "--socket", socket,
+  Background daemon({kNoised, "--cpus", list, "--threshold", threshold(), "--record", file, "--socket", socket,
                      "--web.listen-address", "", "--log-level", "error", "--duration", "10m", "--report", "json"},
                     patient_for(3));
   const auto ask = [&](const Arguments& arguments) {
-    Arguments all{NOISECTL_BINARY, "--socket", socket};
+    Arguments all{kNoisectl, "--socket", socket};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return run(all, patient_for(3));
   };
   REQUIRE(eventually([&] { return ask({"status"}).exit_code == 0; }, std::chrono::minutes(1)));
   // Followed, not asked for when all is over: the daemon keeps the latest 2,048 of all CPUs together, and in an
   // emulator one CPU was seen to have none among them.
-  Background follower({NOISECTL_BINARY, "--socket", socket, "detours", "--follow", "--json", "--min", "1ms"},
-                      patient_for(3));
+  Background follower({kNoisectl, "--socket", socket, "detours", "--follow", "--json", "--min", "1ms"}, patient_for(3));
   std::vector<selftest::Truth> truths;
   {
     Loads loads(cpus, "6s");
@@ -239,7 +238,7 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   const Report& report = parsed.value();
   REQUIRE(report.cpus.size() == cpus.size());
   const auto replay = [&](const Arguments& arguments) {
-    Arguments all{NOISECTL_BINARY, "--replay", file};
+    Arguments all{kNoisectl, "--replay", file};
     all.insert(all.end(), arguments.begin(), arguments.end());
     return run(all, patient_for(3));
   };
@@ -281,17 +280,17 @@ TEST_CASE("several: phases of fixed work run on each CPU, and each one's own tas
   const std::string file = directory.path("recording");
   const std::string socket = directory.path("socket");
   Background daemon(
-      {NOISED_BINARY, "--cpus", format_cpu_list(cpus), "--threshold", threshold(), "--grain", "10ms", "--record", file,
+      {kNoised, "--cpus", format_cpu_list(cpus), "--threshold", threshold(), "--grain", "10ms", "--record", file,
        "--socket", socket, "--web.listen-address", "", "--log-level", "error", "--duration", "10m"},
       patient_for(3));
-  REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; },
+  REQUIRE(eventually([&] { return run({kNoisectl, "--socket", socket, "status"}).exit_code == 0; },
                      std::chrono::minutes(1)));
   (void)Loads(cpus, "4s").truths();
   daemon.signal(SIGTERM);
   const Outcome ended = daemon.wait();
   INFO(ended.err);
   REQUIRE(ended.exit_code == 0);
-  const Json phases = object_in(run({NOISECTL_BINARY, "--replay", file, "phases", "--json"}, patient_for(3)).out);
+  const Json phases = object_in(run({kNoisectl, "--replay", file, "phases", "--json"}, patient_for(3)).out);
   REQUIRE(phases.at("cpus").size() == cpus.size());
   for (std::size_t place = 0; place < cpus.size(); ++place) {
     const Json& of = phases.at("cpus").at(place);
@@ -392,11 +391,11 @@ TEST_CASE("several: loops leave only the CPU that a task comes to, in mode auto"
   std::deque<QuietCpu> quiet;
   for (const unsigned cpu : cpus) quiet.emplace_back(cpu);
   const std::string socket = directory.path("socket");
-  const Background daemon({NOISED_BINARY, "--mode", "auto", "--cpus", format_cpu_list(cpus), "--quiet-time", "100ms",
+  const Background daemon({kNoised, "--mode", "auto", "--cpus", format_cpu_list(cpus), "--quiet-time", "100ms",
                            "--threshold", threshold(), "--socket", socket, "--web.listen-address", "", "--log-level",
                            "error"});
   const auto status = [&] {
-    const Outcome outcome = run({NOISECTL_BINARY, "--socket", socket, "status", "--json"});
+    const Outcome outcome = run({kNoisectl, "--socket", socket, "status", "--json"});
     return outcome.exit_code == 0 ? views::parse_status(outcome.out) : Result<StatusView>(failure("no answer"));
   };
   const auto aside = [&] {
@@ -435,10 +434,10 @@ TEST_CASE("several: a CPU in the middle that is offline is not measured, and doe
     const std::string file = directory.path("recording");
     std::filesystem::remove(file);
     Background daemon(
-        {NOISED_BINARY, "--cpus", format_cpu_list(measured), "--threshold", threshold(), "--duration", "10m",
-         "--report", "json", "--record", file, "--socket", socket, "--web.listen-address", "", "--log-level", "error"},
+        {kNoised, "--cpus", format_cpu_list(measured), "--threshold", threshold(), "--duration", "10m", "--report",
+         "json", "--record", file, "--socket", socket, "--web.listen-address", "", "--log-level", "error"},
         patient_for(3));
-    REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; },
+    REQUIRE(eventually([&] { return run({kNoisectl, "--socket", socket, "status"}).exit_code == 0; },
                        std::chrono::minutes(1)));
     meanwhile();
     daemon.signal(SIGTERM);

@@ -28,7 +28,7 @@ constexpr std::chrono::seconds kBetweenScrapes{5};
 constexpr std::uint64_t kWarmNs = 60 * kSecondNs;
 // One after the other, so that all nine kinds come in the first minute: a source's histograms grow when it is first
 // seen.
-constexpr const char* kNoise = "4s";
+constexpr const char* kNoiseTime = "4s";
 // One more source is 2 KiB; kernel threads go on coming up with new ones for a while.
 constexpr double kFlat = 1.01;
 
@@ -72,7 +72,7 @@ class Noises {
     end();
     constexpr std::array kModes = {"task", "hrtimer", "fault", "wake", "ipi", "work", "timer", "munmap", "cache"};
     now_ = std::make_unique<Background>(
-        Arguments{NOISE_BINARY, kModes[turn_++ % kModes.size()], "--cpu", cpu_, "--duration", kNoise});
+        Arguments{kNoise, kModes[turn_++ % kModes.size()], "--cpu", cpu_, "--duration", kNoiseTime});
   }
 
   void end() const {

@@ -35,9 +35,9 @@ TEST_CASE("steal: what noised reads at ticks is what the kernel counts", "[core]
   if (!clock.value().counts()) SKIP("no steal time was counted here since boot");
   const test::TemporaryDirectory directory;
   const std::string socket = directory.path("socket");
-  const Background daemon({NOISED_BINARY, "--cpus", std::to_string(cpu), "--socket", socket, "--web.listen-address", "",
-                           "--log-level", "error"});
-  const auto ask = [&](const char* what) { return run({NOISECTL_BINARY, "--socket", socket, what, "--json"}); };
+  const Background daemon(
+      {kNoised, "--cpus", std::to_string(cpu), "--socket", socket, "--web.listen-address", "", "--log-level", "error"});
+  const auto ask = [&](const char* what) { return run({kNoisectl, "--socket", socket, what, "--json"}); };
   const auto read = [&] {
     Reading reading;
     reading.before_ns = clock.value().read().at(cpu);

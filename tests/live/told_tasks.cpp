@@ -128,7 +128,7 @@ ToldTasks ToldSession::tell() {
   recorder_.signal(SIGINT);
   REQUIRE(recorder_.wait().exit_code == 0);
   const std::string tables = directory_.path("tables");
-  const Outcome exported = run({NOISECTL_BINARY, "export", "--format", "csv", "-o", tables, file_}, patient());
+  const Outcome exported = run({kNoisectl, "export", "--format", "csv", "-o", tables, file_}, patient());
   INFO(exported.err);
   REQUIRE(exported.exit_code == 0);
   for (const WatchTask& task : told_.report.tasks) told_.tasks[static_cast<int>(task.pid)];

@@ -34,11 +34,11 @@ struct Scene {
   TemporaryDirectory directory;
   std::string socket = directory.path("socket");
   unsigned cpu = probed_cpu();
-  Background daemon{{NOISED_BINARY, "--socket", socket, "--cpus", std::to_string(cpu), "--log-level", "error"}};
+  Background daemon{{kNoised, "--socket", socket, "--cpus", std::to_string(cpu), "--log-level", "error"}};
   Terminal terminal{directory};
 
   [[nodiscard]] bool daemon_knows(const std::string& source) const {
-    const Outcome report = run({NOISECTL_BINARY, "--socket", socket, "report", "--json"});
+    const Outcome report = run({kNoisectl, "--socket", socket, "report", "--json"});
     if (report.exit_code != 0) return false;
     const Json sources = object_in(report.out).at("sources");
     return std::any_of(sources.begin(), sources.end(), [&](const Json& each) {
@@ -49,7 +49,7 @@ struct Scene {
   /// The daemon must know a source: then the list is one with the first sample.
   void start_top(const std::string& source) const {
     REQUIRE(eventually([&] { return daemon_knows(source); }));
-    terminal.start(std::string(NOISECTL_BINARY) + " --socket " + socket + " top --interval 200ms; echo exit $?; cat");
+    terminal.start(kNoisectl + " --socket " + socket + " top --interval 200ms; echo exit $?; cat");
     REQUIRE(eventually([this] { return terminal.shows("kernel") && terminal.shows(">"); }));
   }
 
@@ -137,7 +137,7 @@ TEST_CASE("keys of top do not wait for a daemon that hangs") {
   const TemporaryDirectory directory;
   const SilentDaemon daemon(directory.path("socket"));
   const Terminal terminal(directory);
-  terminal.start(std::string(NOISECTL_BINARY) + " --socket " + directory.path("socket") + " top; echo exit $?; cat");
+  terminal.start(kNoisectl + " --socket " + directory.path("socket") + " top; echo exit $?; cat");
   // A key that waited for the request to end, after 1 s, would never have its effect before that end.
   CHECK(eventually([&] {
     const Descriptor request = daemon.next_request();

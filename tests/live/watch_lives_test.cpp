@@ -77,7 +77,7 @@ TEST_CASE("watch lives: 3,000 children that share few pids, and end now where th
   Watched watched;
   {
     const FewPids few(600 + tasks_now());  // the first 300 are not used again
-    watched = watch_command(daemon, {SWARM_BINARY, "hop", std::to_string(kChildren), "0", std::to_string(cpu)});
+    watched = watch_command(daemon, {kSwarm, "hop", std::to_string(kChildren), "0", std::to_string(cpu)});
   }
   CHECK(FewPids::now() == before);
   const WatchReport& report = watched.report;
@@ -108,7 +108,7 @@ TEST_CASE("watch lives: 3,000 children that share few pids, and end now where th
 TEST_CASE("watch lives: a thread that execs is one life under its leader's pid") {
   constexpr std::uint64_t kRounds = 200;
   const WatchingDaemon daemon;
-  const Watched watched = watch_command(daemon, {SWARM_BINARY, "exec", std::to_string(kRounds)});
+  const Watched watched = watch_command(daemon, {kSwarm, "exec", std::to_string(kRounds)});
   const std::uint64_t voluntary = std::stoull(watched.out);
   const WatchReport& report = watched.report;
   REQUIRE(report.tasks.size() == 2);
@@ -133,7 +133,7 @@ TEST_CASE("watch yield: what a task gives away by sched_yield is told apart, and
   if (is_emulated()) SKIP("emulated: it is preempted beside its call as often as in it");
   const unsigned cpu = probed_cpu();
   const WatchingDaemon daemon(std::to_string(cpu));
-  const Watched watched = watch_command(daemon, {SWARM_BINARY, "yield", std::to_string(cpu), "1500"});
+  const Watched watched = watch_command(daemon, {kSwarm, "yield", std::to_string(cpu), "1500"});
   for (const std::string& line : watched.report.unsupported) {
     if (line.starts_with("sched_yield")) SKIP(line);
   }

@@ -17,8 +17,6 @@ using namespace noised::live;
 
 namespace {
 
-const std::string kTree = NOISED_SOURCE;
-
 const MarkedPhase& phase_of(const WatchReport& report, const std::string& name) {
   for (const MarkedPhase& phase : report.phases) {
     if (phase.name == name) return phase;
@@ -63,9 +61,9 @@ TEST_CASE("watch phases: each phase is counted, with its own duration, and late 
   const std::string cpu = std::to_string(probed_cpu());
   // Far above the host's stalls of up to 10 ms in 1 run of 4, which make phases late and are nothing that events tell:
   // with 2 ms of noise, a sum over the late ones was judged wrong in 8 of 56 runs.
-  Background noise({NOISE_BINARY, "task", "--work", "10ms", "--period", "100ms", "--duration", "10s", "--cpu", cpu});
+  Background noise({kNoise, "task", "--work", "10ms", "--period", "100ms", "--duration", "10s", "--cpu", cpu});
   const Outcome outcome =
-      run(daemon.command({"watch", "--phases", "--json", "--", MARKER_BINARY, std::to_string(kPhases), "1000", cpu}));
+      run(daemon.command({"watch", "--phases", "--json", "--", kMarker, std::to_string(kPhases), "1000", cpu}));
   noise.signal(SIGINT);
   REQUIRE(outcome.exit_code == 0);
   const WatchReport report = report_in(outcome.err);
@@ -110,7 +108,7 @@ TEST_CASE("watch phases: a program that runs already marks where it was told to,
   const test::TemporaryDirectory marks;
   CommandOptions options;
   options.environment = {"NOISED_MARKS=" + marks.path()};
-  Background program({MARKER_BINARY, "1500", "1000", std::to_string(probed_cpu())}, options);
+  Background program({kMarker, "1500", "1000", std::to_string(probed_cpu())}, options);
   const Outcome outcome =
       run(daemon.command({"watch", "--json", "--marks", marks.path(), "--pid", std::to_string(program.pid())}));
   REQUIRE(program.wait().exit_code == 0);
@@ -171,7 +169,6 @@ TEST_CASE("watch phases: Fortran") {
   CHECK(phase_of(report, "solve").all.count == 50);
 }
 
-#ifdef NOISED_MPI_LIBRARY
 namespace {
 
 // Two ranks; mpirun itself runs where they do not.
@@ -180,7 +177,7 @@ WatchReport watch_mpi(const WatchingDaemon& daemon, const std::string& program) 
   options.timeout = std::chrono::seconds(60);
   const Outcome outcome = run(daemon.command({"watch", "--phases", "--json", "--", "mpirun", "--allow-run-as-root",
                                               "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader",
-                                              "-n", "2", "-x", "LD_PRELOAD=" NOISED_MPI_LIBRARY, program}),
+                                              "-n", "2", "-x", "LD_PRELOAD=" + kMpiLibrary, program}),
                               options);
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
@@ -190,7 +187,7 @@ WatchReport watch_mpi(const WatchingDaemon& daemon, const std::string& program) 
 }  // namespace
 
 TEST_CASE("watch phases: MPI programs in C and Fortran, which know nothing of marks") {
-  if (!has_program("mpirun") || !has_program("mpicc")) SKIP("no Open MPI");
+  if (kMpiLibrary.empty() || !has_program("mpirun") || !has_program("mpicc")) SKIP("no Open MPI");
   const test::TemporaryDirectory directory;
   const Outcome c = built(directory, {"mpicc", "-O2", kTree + "/tests/marker/mpi.c", "-o", "c"});
   INFO(c.err);
@@ -207,4 +204,3 @@ TEST_CASE("watch phases: MPI programs in C and Fortran, which know nothing of ma
   REQUIRE(fortran.exit_code == 0);
   CHECK(phase_of(watch_mpi(daemon, directory.path("fortran")), "compute").all.count == 2 * 101);
 }
-#endif

@@ -77,7 +77,7 @@ TEST_CASE("watch record: what is replayed is what the daemon told") {
   follower.signal(SIGINT);
   session.signal(SIGTERM);
 
-  const Outcome played = run({NOISECTL_BINARY, "--replay", file, "detours", "--json"});
+  const Outcome played = run({kNoisectl, "--replay", file, "detours", "--json"});
   INFO(played.err);
   REQUIRE(played.exit_code == 0);
   const Losses replayed = losses_in(played.out);
@@ -92,7 +92,7 @@ TEST_CASE("watch record: what is replayed is what the daemon told") {
   CHECK(different == 0);
 
   const WatchReport live = report_in(session.wait().out);
-  const WatchReport again = report_in(run({NOISECTL_BINARY, "--replay", file, "watch", "--pid", pid, "--json"}).out);
+  const WatchReport again = report_in(run({kNoisectl, "--replay", file, "watch", "--pid", pid, "--json"}).out);
   REQUIRE(live.tasks.size() == 1);
   CHECK(live.counts.involuntary > 0);
   CHECK(live.stolen_ns > 0);
@@ -103,8 +103,8 @@ TEST_CASE("watch record: a whole run, played, gives the report that it gave itse
   const TemporaryDirectory directory;
   const QuietCpu quiet(probed_cpu());
   const std::string file = directory.path("run");
-  Background daemon({NOISED_BINARY, "--mode", "watch", "--cpus", "all", "--duration", "4s", "--report", "json",
-                     "--record", file, "--socket", directory.path("socket"), "--log-level", "error"});
+  Background daemon({kNoised, "--mode", "watch", "--cpus", "all", "--duration", "4s", "--report", "json", "--record",
+                     file, "--socket", directory.path("socket"), "--log-level", "error"});
   WatchedTask task(probed_cpu());
   WatchedTask rival(probed_cpu());
   REQUIRE(eventually([&] { return std::filesystem::exists(file) && std::filesystem::file_size(file) > 1'000; }));
@@ -112,32 +112,32 @@ TEST_CASE("watch record: a whole run, played, gives the report that it gave itse
   const Outcome live = daemon.wait();
   INFO(live.err);
   REQUIRE(live.exit_code == 0);
-  const Outcome played = run({NOISECTL_BINARY, "--replay", file, "report", "--json"});
+  const Outcome played = run({kNoisectl, "--replay", file, "report", "--json"});
   INFO(played.err);
   REQUIRE(played.exit_code == 0);
   CHECK(played.out == live.out);
   const auto report = views::parse_report(played.out);
   REQUIRE(report);
   CHECK(report.value().cpus.at(0).mode == "watch");
-  const WatchReport watched = report_in(run({NOISECTL_BINARY, "--replay", file, "watch", "--json"}).out);
+  const WatchReport watched = report_in(run({kNoisectl, "--replay", file, "watch", "--json"}).out);
   CHECK(watched.tasks_seen > 2);
   CHECK(watched.stolen_ns > 0);
-  const Outcome none = run({NOISECTL_BINARY, "--replay", file, "watch", "--comm", "nobody"});
+  const Outcome none = run({kNoisectl, "--replay", file, "watch", "--comm", "nobody"});
   CHECK(none.exit_code == 1);
   CHECK(none.err.find("comm nobody") != std::string::npos);
   for (const char* const command : {"histogram", "status", "watch", "detours"}) {
     INFO(command);
-    CHECK(run({NOISECTL_BINARY, "--replay", file, command}).exit_code == 0);
+    CHECK(run({kNoisectl, "--replay", file, command}).exit_code == 0);
   }
   for (const char* const command : {"density", "advise", "phases", "selfish"}) {
-    const Outcome refused = run({NOISECTL_BINARY, "--replay", file, command});
+    const Outcome refused = run({kNoisectl, "--replay", file, command});
     INFO(command << ": " << refused.err);
     CHECK(refused.exit_code == 1);
     CHECK(refused.err.find("mode = \"probe\"") != std::string::npos);
   }
   for (const char* const format : {"csv", "ctf", "paraver", "perfetto"}) {
     INFO(format);
-    CHECK(run({NOISECTL_BINARY, "export", "--format", format, "-o", directory.path(format), file}).exit_code == 0);
+    CHECK(run({kNoisectl, "export", "--format", format, "-o", directory.path(format), file}).exit_code == 0);
   }
   CHECK(std::filesystem::file_size(directory.path("csv") + "/runs.csv") > 1'000);
 }

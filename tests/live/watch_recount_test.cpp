@@ -355,5 +355,5 @@ TEST_CASE("watch recount: real programs that use sockets and timers", "[.recount
 }
 
 TEST_CASE("watch recount: real programs that have helpers", "[.recount]") {
-  check_real({{"helpers", {"python3", "-B", NOISED_SOURCE "/tests/real/work.py", "helpers", "1"}}});
+  check_real({{"helpers", {"python3", "-B", kTree + "/tests/real/work.py", "helpers", "1"}}});
 }

@@ -62,7 +62,7 @@ class ProcessLimit {
 TEST_CASE("watch scale: 10,000 tasks of 100 us are all counted, by their names") {
   constexpr unsigned kTasks = 10'000;
   const WatchingDaemon daemon;
-  const Watched watched = watch_command(daemon, {SWARM_BINARY, "short", std::to_string(kTasks)});
+  const Watched watched = watch_command(daemon, {kSwarm, "short", std::to_string(kTasks)});
   const WatchReport& report = watched.report;
   std::map<std::uint32_t, std::string> names;
   std::istringstream lines(watched.out);
@@ -91,7 +91,7 @@ TEST_CASE("watch scale: 10,000 tasks of 100 us are all counted, by their names")
 
 TEST_CASE("watch scale: 64 ranks on the CPUs there are wait for each other, and for a CPU") {
   const WatchingDaemon daemon;
-  const Watched watched = watch_command(daemon, {SWARM_BINARY, "ranks", "64", "200"});
+  const Watched watched = watch_command(daemon, {kSwarm, "ranks", "64", "200"});
   const WatchReport& report = watched.report;
   CHECK(report.lost.events == 0);
   CHECK(report.tasks_seen == 65);
@@ -106,8 +106,8 @@ TEST_CASE("watch scale: a fork bomb in a cgroup that limits it is counted, and t
   const WatchingDaemon daemon;
   const ProcessLimit limit(500);
   const std::uint64_t before_kib = resident_kib(daemon.pid());
-  const Watched watched = watch_command(
-      daemon, {"sh", "-c", "echo $$ >" + limit.file() + " && exec " + std::string(SWARM_BINARY) + " bomb 2000"});
+  const Watched watched =
+      watch_command(daemon, {"sh", "-c", "echo $$ >" + limit.file() + " && exec " + kSwarm + " bomb 2000"});
   const WatchReport& report = watched.report;
   const std::uint64_t made = std::stoull(watched.out);
   const std::uint64_t after_kib = resident_kib(daemon.pid());

@@ -104,7 +104,7 @@ TEST_CASE("watch: a task that took the CPU from another is named, with its time"
   std::optional<selftest::Truth> truth;
   const WatchReport report = watched_while(daemon, task.pid(), [&] {
     std::thread victim([&] { task.work({.busy_ns = 1'500'000'000}); });
-    const Outcome noise = run({NOISE_BINARY, "task", "--work", "2ms", "--period", "20ms", "--duration", "1s", "--cpu",
+    const Outcome noise = run({kNoise, "task", "--work", "2ms", "--period", "20ms", "--duration", "1s", "--cpu",
                                std::to_string(probed_cpu())});
     victim.join();
     REQUIRE(noise.exit_code == 0);
@@ -205,10 +205,10 @@ TEST_CASE("watch: a daemon with loops says that it watches no tasks") {
   const unsigned cpu = probed_cpu();
   test::TemporaryDirectory directory;
   const std::string socket = directory.path("socket");
-  Background daemon({NOISED_BINARY, "--cpus", std::to_string(cpu), "--socket", socket, "--web.listen-address", "",
-                     "--log-level", "error"});
-  REQUIRE(eventually([&] { return run({NOISECTL_BINARY, "--socket", socket, "status"}).exit_code == 0; }));
-  const Outcome outcome = run({NOISECTL_BINARY, "--socket", socket, "watch", "--", "true"});
+  Background daemon(
+      {kNoised, "--cpus", std::to_string(cpu), "--socket", socket, "--web.listen-address", "", "--log-level", "error"});
+  REQUIRE(eventually([&] { return run({kNoisectl, "--socket", socket, "status"}).exit_code == 0; }));
+  const Outcome outcome = run({kNoisectl, "--socket", socket, "watch", "--", "true"});
   CHECK(outcome.exit_code == 1);
   CHECK(outcome.err.find("mode = \"watch\"") != std::string::npos);
 }

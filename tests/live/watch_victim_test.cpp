@@ -44,13 +44,13 @@ Observed observe(const WatchingDaemon& daemon, const Arguments& victim_options, 
   const std::string cpu = std::to_string(probed_cpu());
   const std::string pid_file = directory.path("pid");
   Background detours(daemon.command({"detours", "--follow", "--json", "--min", "200ns"}));
-  Arguments arguments{VICTIM_BINARY, "--cpu", cpu, "--duration", "1500ms", "--pid-file", pid_file};
+  Arguments arguments{kVictim, "--cpu", cpu, "--duration", "1500ms", "--pid-file", pid_file};
   arguments.insert(arguments.end(), victim_options.begin(), victim_options.end());
   Background victim(arguments);
   REQUIRE(eventually([&] { return std::filesystem::exists(pid_file); }));
   Observed observed;
   if (!noise_options.empty()) {
-    Arguments noise{NOISE_BINARY};
+    Arguments noise{kNoise};
     noise.insert(noise.end(), noise_options.begin(), noise_options.end());
     noise.insert(noise.end(), {"--duration", "1s", "--cpu", cpu});
     const Outcome made = run(noise);

@@ -16,8 +16,8 @@
 namespace noised::live {
 WatchingDaemon::WatchingDaemon(const std::string& cpus, const std::string& log_level)
     : quiet_(probed_cpu()), socket_(directory_.path("socket")) {
-  process_.emplace(Arguments{NOISED_BINARY, "--mode", "watch", "--cpus", cpus, "--socket", socket_,
-                             "--web.listen-address", "", "--log-level", log_level});
+  process_.emplace(Arguments{kNoised, "--mode", "watch", "--cpus", cpus, "--socket", socket_, "--web.listen-address",
+                             "", "--log-level", log_level});
   // Until it has measured what entries cost, its own threads are noise, and keep a CPU from idling. Where it saw too
   // little it begins again: that no such thread is there for now says nothing.
   REQUIRE(eventually([this] {
@@ -30,7 +30,7 @@ WatchingDaemon::WatchingDaemon(const std::string& cpus, const std::string& log_l
 }
 
 Arguments WatchingDaemon::command(const Arguments& arguments) const {
-  Arguments all{NOISECTL_BINARY, "--socket", socket_};
+  Arguments all{kNoisectl, "--socket", socket_};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return all;
 }

@@ -4,13 +4,13 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <map>
-
 #include <set>
 
 #include "base/files.h"
 #include "noised/config.h"
 #include "noised/settings.h"
 #include "unit/base/temporary_directory.h"
+#include "unit/base/tree.h"
 
 namespace noised {
 
@@ -18,8 +18,6 @@ using namespace noised::daemon;
 using namespace noised::probe;
 
 namespace {
-
-const std::string kShippedConfig = SHIPPED_CONFIG;
 
 std::string refusal(const std::string& text) {
   const auto config = parse_config(text, "f.conf");
@@ -33,10 +31,10 @@ std::string refusal(const std::string& text) {
 }  // namespace
 
 TEST_CASE("the shipped noised.conf is the built-in defaults, and has every key") {
-  const auto config = read_config(kShippedConfig);
+  const auto config = read_config(test::in_tree("noised.conf"));
   if (!config) FAIL(config.error().line());
   CHECK(config.value() == Config{});
-  const std::string text = read_file(kShippedConfig).value();
+  const std::string text = read_file(test::in_tree("noised.conf")).value();
   for (const Setting& setting : settings()) {
     INFO(setting.key);
     const auto section = text.find("[" + std::string(setting.section) + "]");

@@ -24,6 +24,7 @@
 #include "base/files.h"
 #include "pipeline/pipeline.h"
 #include "unit/base/temporary_directory.h"
+#include "unit/base/tree.h"
 #include "vm/raw.h"
 
 namespace noised::test {
@@ -50,7 +51,7 @@ struct RawCapture {
   std::vector<RawBatch> batches;
 };
 
-inline std::string path_of(const std::string& name) { return std::string(NOISED_TEST_DATA "/raw/") + name; }
+inline std::string path_of(const std::string& name) { return in_tree("tests/data/raw/" + name); }
 
 class Bytes {
  public:

@@ -8,6 +8,7 @@
 
 #include "recording/player.h"
 #include "selftest/compare.h"
+#include "unit/base/tree.h"
 #include "views/views.h"
 
 using namespace noised;
@@ -34,7 +35,7 @@ class DetoursOf : public PlayerVisitor {
 }  // namespace
 
 TEST_CASE("a recording of three CPUs tells of each what its own task did", "[recording]") {
-  auto player = Player::open(NOISED_TEST_DATA "/guest.recording");
+  auto player = Player::open(test::in_tree("tests/data/guest.recording"));
   REQUIRE(player);
   DetoursOf detours(player.value().playback());
   while (player.value().step(&detours)) {
@@ -42,7 +43,7 @@ TEST_CASE("a recording of three CPUs tells of each what its own task did", "[rec
   REQUIRE(player.value().damage().empty());
   const Report report = player.value().report();
   REQUIRE(report.cpus.size() == 3);
-  std::ifstream truths(NOISED_TEST_DATA "/guest.truth");
+  std::ifstream truths(test::in_tree("tests/data/guest.truth"));
   std::size_t compared = 0;
   for (std::string line; std::getline(truths, line); ++compared) {
     const auto truth = selftest::parse_truth(line);
