@@ -117,11 +117,11 @@ struct Times {
   std::uint64_t activations = 0;
 };
 
-/// Activations that share a detour are compared together, and only when every one of them is beyond doubt.
+/// Activations that share a detour are compared together, and only when every one of them is beyond doubt. One that
+/// does not show shares none, and is not clean.
 class Group {
  public:
   void add(const Occurrence& activation, std::span<ShownEvent> shown_events, bool clean, Times& times) {
-    if (shown_events.empty()) return;
     if (shown_events.data() >= end_) close(times);
     clean_ &= clean;
     worked_ns_ += activation.cpu_ns;
@@ -280,7 +280,7 @@ std::string why_undecided(const Truth& truth, const Row& row) {
   if (row.least_recall() < kLeastCertain) return fmt::format("only {} could be judged, which proves little", judged);
   if (share(judged, row.injected) < kLeastJudged)
     return fmt::format("only {} of {} could be judged: the host, or a loss, touched the others", judged, row.injected);
-  if (truth.shape == Shape::activations && (!row.time_error || share(row.timed, row.injected) < kLeastTimed))
+  if (truth.shape == Shape::activations && share(row.timed, row.injected) < kLeastTimed)
     return fmt::format("only {} of {} could be timed", row.timed, row.injected);
   // The host had the CPU while the kernel charged the task for it.
   if (row.time_error && row.time_uncertainty > kLargestTimeError)
@@ -297,8 +297,8 @@ std::string why_not(const Truth& truth, const Row& row) {
     return fmt::format("found {} of {}{}", row.found, judged, blamed_text(row));
   if (share(row.misattributed, row.shown) > 1 - kLeastPrecision)
     return fmt::format("{} of the {} shown were not done", row.misattributed, row.shown);
-  if (!row.time_error) return {};
-  if (std::abs(*row.time_error) > std::max(kLargestTimeError, row.time_uncertainty)) return "the time is wrong";
+  if (row.time_error && std::abs(*row.time_error) > std::max(kLargestTimeError, row.time_uncertainty))
+    return "the time is wrong";
   return {};
 }
 

@@ -3,8 +3,9 @@
 #include "selftest/shown_events.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+
+#include "base/text.h"
 
 namespace noised::selftest {
 namespace {
@@ -18,9 +19,7 @@ std::optional<std::string> detail(const DetourEntryView& entry, std::string_view
 
 std::uint64_t intervals_of(const DetourEntryView& entry) {
   const std::optional<std::string> text = detail(entry, "intervals");
-  std::uint64_t intervals = 1;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), intervals);
-  return intervals;
+  return text ? to_number<std::uint64_t>(*text).value_or(1) : 1;
 }
 
 bool is_wanted(const Wanted& wanted, const DetourEntryView& entry) {
