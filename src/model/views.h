@@ -91,7 +91,7 @@ struct OverheadBoundView {
 /// Where the thread that drains comes before real-time tasks.
 struct RealtimeView {
   std::int64_t priority = 0;         ///< of SCHED_FIFO
-  std::uint64_t budget_percent = 0;  ///< of each second, in which it has that
+  std::uint64_t budget_percent = 0;  ///< of the time, in which it has that
   bool operator==(const RealtimeView&) const = default;
 };
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What interruptions take longer because they are watched, by noised and by its peers on the same tracepoints: on the
+# What interruptions take longer because they are watched, by noised and by its peers on the same tracepoints, and with
+# programs there that do nothing, of which no tool that uses these tracepoints can be cheaper: on the
 # CPU that is watched, on the one that causes them, and on one that has nothing to do with it. Who watches comes and goes
 # in turns, while one loop measures all the time.
 import contextlib
@@ -63,11 +64,11 @@ def bpftrace_script(events, cpu):
 
 
 class Noised:
-    """Attaches and detaches by a byte each."""
+    """Attaches and detaches by a byte each: its programs, or such that do nothing."""
     most, anew = MOST, False
 
-    def __init__(self, program, cpu, loop):
-        self.arguments = program, cpu, loop
+    def __init__(self, *arguments):
+        self.arguments = arguments
 
     def __enter__(self):
         self.process = subprocess.Popen(command(*self.arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -296,15 +297,16 @@ def observe(build, cpu, other, directory):
             with Noised(f"{build}/tests/bench/bench_observer", cpu, loop.thread) as noised:
                 events = tracepoints(noised.names)
             for name, make in (("noised", lambda: Noised(f"{build}/tests/bench/bench_observer", cpu, loop.thread)),
+                               ("nothing", lambda: Noised(f"{build}/tests/bench/bench_observer", cpu, loop.thread, "nothing")),
                                ("perf", lambda: Perf(events, cpu, directory)),
                                ("bpftrace", lambda: Bpftrace(events, cpu, directory))):
                 try:
-                    if name != "noised" and shutil.which(name) is None:
+                    if name in ("perf", "bpftrace") and shutil.which(name) is None:
                         raise RuntimeError("not installed")
                     say(f"{name}, the loop on CPU {loop_cpu}")
                     found = compare(loop, make, kinds)
                 except RuntimeError as reason:
-                    if name == "noised":
+                    if name in ("noised", "nothing"):
                         raise
                     say(f"{name} is left out: {reason}")
                     continue
@@ -327,15 +329,15 @@ def observer(build, cpus, directory):
           f" of\n  irq_work), turns of {TURN_S * 1e3:.0f} ms with and without, medians, and their intervals by resampling of rounds")
     for place, where in (("watched", f"on CPU {cpu}"), ("causing", f"on CPU {other}, which does it to CPU {cpu}"),
                          ("other", f"on CPU {other}, which does nothing to CPU {cpu}")):
-        print(f"  {where + ':':58}{'alone':>8}  {'added by noised':>24}{'by perf':>24}{'by bpftrace':>24}")
+        print(f"  {where + ':':58}{'alone':>8}  {'added by noised':>24}{'by empty programs':>24}{'by perf':>24}{'by bpftrace':>24}")
         for key, what, aim in PLACES[place]:
             found = {row["who"]: row for row in rows if row["place"] == place and row["key"] == key}
             if "noised" not in found:
                 print(f"    {what:56}  not seen")
                 continue
             cells = [f"{found[who]['added_ns']:.0f} ({found[who]['ci95_low']:.0f} to {found[who]['ci95_high']:.0f})"
-                     if who in found else "-" for who in ("noised", "perf", "bpftrace")]
-            print(f"    {what:56}{found['noised']['bare_ns']:8.0f}  {cells[0]:>24}{cells[1]:>24}{cells[2]:>24}"
+                     if who in found else "-" for who in ("noised", "nothing", "perf", "bpftrace")]
+            print(f"    {what:56}{found['noised']['bare_ns']:8.0f}  {cells[0]:>24}{cells[1]:>24}{cells[2]:>24}{cells[3]:>24}"
                   + (f"   (aim: {aim})" if aim else ""))
     print()
     # Of the CPU, by its ticks alone.
@@ -346,4 +348,4 @@ def observer(build, cpus, directory):
     flat = {f"{row['place']}_{row['key']}_added_ns": row["added_ns"] for row in rows if row["aim_ns"] is not None}
     return {"observer": flat | {"added_share": own.get("added_ns"), "ci95_low": own.get("ci95_low"),
                          "ci95_high": own.get("ci95_high"), "ticks_per_second": hz, "rows": rows,
-                         **{f"{name}_added_share": share.get(name, {}).get("added_ns") for name in ("perf", "bpftrace")}}}
+                         **{f"{name}_added_share": share.get(name, {}).get("added_ns") for name in ("nothing", "perf", "bpftrace")}}}
