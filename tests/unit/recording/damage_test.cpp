@@ -26,7 +26,7 @@ struct Sample {
     REQUIRE(file);
     REQUIRE(recorder.open());
     recorder.after_drain(run);
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 8; ++i) {
       run.drain(&recorder, 10);
       write_blocks(recorder, file.value());
     }
