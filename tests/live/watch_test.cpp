@@ -155,10 +155,11 @@ TEST_CASE("watch: a task has its share of what the host steals from its CPU") {
     return;
   }
   INFO(after_ns - before_ns << " ns counted while it worked, " << report.steal->ns << " ns told");
-  // What is told is read at ticks to the nanosecond; here it is counted in whole steps.
+  // What is told is read at ticks to the nanosecond; here whole steps are counted, and of what was stolen between two
+  // looks it shows up to one step more or less: 1.2 ms were 10 once.
   CHECK(report.steal->ns <= steal_of(probed_cpu()) - boot_ns + StealClock::step_ns());
   // It has its CPU nearly for itself, in each second of it.
-  CHECK(static_cast<double>(report.steal->ns + report.steal->step_ns) >=
+  CHECK(static_cast<double>(report.steal->ns + StealClock::step_ns()) >=
         0.8 * static_cast<double>(after_ns - before_ns));
 }
 
