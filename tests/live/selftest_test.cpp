@@ -40,24 +40,36 @@ bool generator_runs() {
 
 Row compare(const client::Observation& seen) { return selftest::compare(seen.truth, seen.detours, seen.losses); }
 
+// Nothing of it is wrong, but what the host left alone proves too little.
+bool is_undecided(const Json& row) {
+  return row.at("verdict") == "FAIL" && row.at("missed") == 0 && row.at("misattributed") == 0 &&
+         row.at("reason").get<std::string>().starts_with("only ");
+}
+
 void check_selftest(const Daemon& daemon) {
   const Outcome outcome = run(daemon.command({"selftest", "--json"}), patiently());
   INFO(outcome.out << outcome.err);
-  CHECK(outcome.exit_code == 0);
   const Json result = object_in(outcome.out);
   CHECK(result.at("schema") == "noised.selftest/1");
-  CHECK(result.at("pass") == true);
+  std::string undecided;
   for (const Json& row : result.at("rows")) {
+    if (is_emulated() && is_undecided(row)) {
+      undecided += " " + row.at("mode").get<std::string>();
+      continue;
+    }
     CHECK(row.at("verdict") != "FAIL");
     if (row.at("verdict") != "PASS" || row.at("mode") == "cache") continue;
     CHECK(row.at("injected") > 0);
     CHECK(row.at("injected") ==
           row.at("found").get<int>() + row.at("missed").get<int>() + row.at("in_doubt").get<int>());
   }
+  CHECK_FALSE(generator_runs());
+  if (!undecided.empty()) SKIP("emulated: too few could be judged of" << undecided);
+  CHECK(outcome.exit_code == 0);
+  CHECK(result.at("pass") == true);
   const auto passed = std::count_if(result.at("rows").begin(), result.at("rows").end(),
                                     [](const Json& row) { return row.at("verdict") == "PASS"; });
   CHECK(passed >= 8);
-  CHECK_FALSE(generator_runs());
 }
 
 }  // namespace

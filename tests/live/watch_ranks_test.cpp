@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranks of parallel jobs, by what launchers put into environments.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <string>
-#include <thread>
 
 #include "command.h"
 #include "measurement.h"
+#include "unit/base/temporary_directory.h"
 #include "watched_task.h"
 #include "watching_daemon.h"
 
@@ -38,19 +40,16 @@ CommandOptions with(const std::string& variable) {
 TEST_CASE("watch ranks: of two, the one that was disturbed lost more, and is first") {
   const WatchingDaemon daemon;
   // One sleeps nearly all the time, so that nobody can take much from it; one works.
-  const Background calm({"bash", "-c", "exec 3<> <(:); while :; do read -t 0.01 -u 3; done"}, with("PMI_RANK=0"));
+  const test::TemporaryDirectory directory;
+  const std::string nothing = directory.path("nothing");  // bash's own way to such a file needs a /dev/fd
+  REQUIRE(mkfifo(nothing.c_str(), 0600) == 0);
+  const Background calm({"bash", "-c", "exec 3<>\"$0\"; while :; do read -t 0.01 -u 3; done", nothing},
+                        with("PMI_RANK=0"));
   const Background disturbed({"taskset", "-c", std::to_string(probed_cpu()), "sh", "-c", "while :; do :; done"},
                              with("PMI_RANK=1"));
   WatchedTask rival(probed_cpu());
-  Background session(
-      daemon.command({"watch", "--pid", std::to_string(calm.pid()), "--pid", std::to_string(disturbed.pid()), "--json",
-                      "--interval", "100ms", "--duration", "2s"}));
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  rival.work({.busy_ns = 600'000'000});
-  const Outcome outcome = session.wait();
-  INFO(outcome.err);
-  REQUIRE(outcome.exit_code == 0);
-  const WatchReport report = report_in(outcome.out);
+  const WatchReport report =
+      watched_while(daemon, {calm.pid(), disturbed.pid()}, [&] { rival.work({.busy_ns = 600'000'000}); });
   REQUIRE(report.ranks.size() == 2);
   CHECK(report.rank_unknown == 0);
   const WatchRank& worst = report.ranks.front();

@@ -49,24 +49,30 @@ Watched watch_command(const WatchingDaemon& daemon, const Arguments& program, co
   arguments.emplace_back("--");
   arguments.insert(arguments.end(), program.begin(), program.end());
   CommandOptions patient;
-  patient.timeout = std::chrono::minutes(2);
+  patient.timeout = std::chrono::minutes(is_emulated() ? 6 : 2);
   const Outcome outcome = run(daemon.command(arguments), patient);
   INFO(outcome.err.substr(0, 400));
   REQUIRE(outcome.exit_code == 0);
   return {report_in(outcome.err), outcome.out};
 }
 
-WatchReport watched_while(const WatchingDaemon& daemon, pid_t pid, const std::function<void()>& act) {
+WatchReport watched_while(const WatchingDaemon& daemon, const std::vector<pid_t>& pids,
+                          const std::function<void()>& act) {
   CommandOptions patient;
   patient.timeout = std::chrono::minutes(1);
-  Background session(daemon.command({"watch", "--pid", std::to_string(pid), "--follow", "--json", "--duration", "90s"}),
-                     patient);
+  Arguments arguments{"watch", "--follow", "--json", "--duration", "90s"};
+  for (const pid_t pid : pids) arguments.insert(arguments.end(), {"--pid", std::to_string(pid)});
+  Background session(daemon.command(arguments), patient);
   REQUIRE(eventually([&] { return !session.out().empty(); }));
   act();
   const std::size_t before = lines_of(session.out()).size();
   REQUIRE(eventually([&] { return lines_of(session.out()).size() >= before + 2; }));  // one that began after it
   session.signal(SIGTERM);
   return report_in(session.wait().out);
+}
+
+WatchReport watched_while(const WatchingDaemon& daemon, pid_t pid, const std::function<void()>& act) {
+  return watched_while(daemon, std::vector{pid}, act);
 }
 
 void check_as_the_kernel(const WatchReport& report, pid_t pid, const KernelCounts& before, const KernelCounts& after) {

@@ -46,6 +46,8 @@ Watched watch_command(const WatchingDaemon& daemon, const Arguments& program, co
 
 /// What is told of this task while `act` runs.
 WatchReport watched_while(const WatchingDaemon& daemon, pid_t pid, const std::function<void()>& act);
+WatchReport watched_while(const WatchingDaemon& daemon, const std::vector<pid_t>& pids,
+                          const std::function<void()>& act);
 
 /// Fails unless what is told of one task is what the kernel counted of it from `before` to `after`, and its times are
 /// within the time in which it was watched: nothing is told twice, and nothing has wrapped.
