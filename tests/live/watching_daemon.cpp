@@ -68,7 +68,10 @@ WatchReport watched_while(const WatchingDaemon& daemon, const std::vector<pid_t>
   const std::size_t before = lines_of(session.out()).size();
   REQUIRE(eventually([&] { return lines_of(session.out()).size() >= before + 2; }));  // one that began after it
   session.signal(SIGTERM);
-  return report_in(session.wait().out);
+  const Outcome outcome = session.wait();
+  INFO(outcome.err);
+  REQUIRE(outcome.exit_code == 0);
+  return report_in(outcome.out);
 }
 
 WatchReport watched_while(const WatchingDaemon& daemon, pid_t pid, const std::function<void()>& act) {

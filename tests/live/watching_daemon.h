@@ -44,7 +44,7 @@ struct Watched {
 /// Runs it to its end, with the options of `noisectl watch` before it; fails the test where that takes two minutes.
 Watched watch_command(const WatchingDaemon& daemon, const Arguments& program, const Arguments& options = {});
 
-/// What is told of this task while `act` runs.
+/// What is told of this task, or of these, while `act` runs.
 WatchReport watched_while(const WatchingDaemon& daemon, pid_t pid, const std::function<void()>& act);
 WatchReport watched_while(const WatchingDaemon& daemon, const std::vector<pid_t>& pids,
                           const std::function<void()>& act);
