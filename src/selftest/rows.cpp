@@ -45,7 +45,8 @@ Json row_json(const Row& row) {
             {"time_uncertainty_percent", Json()},
             {"verdict", verdict_text(row.verdict)},
             {"reason", Json()},
-            {"attempts", row.attempts}};
+            {"attempts", row.attempts},
+            {"undecided", row.undecided}};
   if (row.shared) json["misattributed"] = json["least_precision"] = Json();
   if (row.time_error) {
     json["time_error_percent"] = *row.time_error * 100;

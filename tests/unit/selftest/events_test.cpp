@@ -242,6 +242,14 @@ TEST_CASE("rows are printed for people and for programs", "[selftest]") {
   CHECK(json.at("rows").at(1).at("time_error_percent").is_null());
   CHECK(json.at("rows").at(1).at("time_uncertainty_percent").is_null());
   CHECK(json.at("rows").at(1).at("verdict") == "PASS");
+  for (const auto& row : json.at("rows")) CHECK(row.at("undecided") == false);
+}
+
+TEST_CASE("a row tells programs that it failed for want of more", "[selftest]") {
+  const TaskScene scene(10);
+  const auto json = nlohmann::json::parse(selftest::rows_to_json({scene.compare()}));
+  CHECK(json.at("rows").at(0).at("verdict") == "FAIL");
+  CHECK(json.at("rows").at(0).at("undecided") == true);
 }
 
 TEST_CASE("the truth survives its JSON", "[selftest]") {
