@@ -7,7 +7,7 @@
 using namespace noised;
 using fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_cpu_file(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text(data, size);
   const auto cpus = parse_cpu_file(text);
   if (!cpus) {

@@ -157,7 +157,7 @@ void ask(const Daemon& daemon, std::string_view request, bool tcp, std::size_t p
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_http(const std::uint8_t* data, std::size_t size) {
   static Daemon daemon;
   static unsigned inputs = 0;
   if (size == 0) return 0;

@@ -36,7 +36,7 @@ void look_up(const Kallsyms& symbols, const Kallsyms& unlisted, std::uint64_t ad
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_kallsyms(const std::uint8_t* data, std::size_t size) {
   const std::string_view all = noised::fuzz::text(data, size);
   const std::size_t end = std::min(all.find("\n\n"), all.size());
   const std::string_view text = all.substr(0, end);

@@ -8,7 +8,7 @@
 
 using noised::fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_kernel_count(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const unsigned cpu = data[0] % 16;
   const std::string_view text = noised::fuzz::text(data + 1, size - 1);

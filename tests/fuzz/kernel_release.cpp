@@ -8,7 +8,7 @@ using namespace noised;
 using namespace noised::kernel;
 using fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_kernel_release(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text(data, size);
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string release(text.substr(0, end));

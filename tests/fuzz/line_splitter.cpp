@@ -27,7 +27,7 @@ std::vector<std::string> split(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_line_splitter(const std::uint8_t* data, std::size_t size) {
   noised::fuzz::Input input(data, size);
   const std::size_t wanted = 1 + input.take<std::uint8_t>() % 64;
   LineSplitter splitter;

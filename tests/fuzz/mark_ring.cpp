@@ -135,7 +135,7 @@ class Scene {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_mark_ring(const std::uint8_t* data, std::size_t size) {
   Scene scene;
   Input input(data, size);
   while (!input.over()) scene.step(input);

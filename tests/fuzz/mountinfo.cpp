@@ -6,7 +6,7 @@
 
 using noised::fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_mountinfo(const std::uint8_t* data, std::size_t size) {
   for (const noised::system::CgroupTree& tree : noised::system::parse_cgroup_trees(noised::fuzz::text(data, size))) {
     check(noised::system::clean_path(tree.root) == tree.root, "a root is a clean path", tree.root);
     check(noised::system::clean_path(tree.mount) == tree.mount, "a mount is a clean path", tree.mount);

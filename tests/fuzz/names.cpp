@@ -17,7 +17,7 @@ constexpr std::string_view kSymbols =
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_names(const std::uint8_t* data, std::size_t size) {
   SourceTable sources;
   Names names(sources, Kallsyms::parse(kSymbols), "/nonexistent");
   for (; size >= sizeof(noised_task_record); data += sizeof(noised_task_record), size -= sizeof(noised_task_record)) {

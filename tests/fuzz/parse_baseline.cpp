@@ -8,7 +8,7 @@ using namespace noised;
 using namespace noised::analysis;
 using fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_parse_baseline(const std::uint8_t* data, std::size_t size) {
   const auto run = views::parse_baseline(fuzz::text(data, size));
   if (!run) {
     fuzz::check_error(run.error(), ExitCode::failed);

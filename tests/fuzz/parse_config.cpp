@@ -72,7 +72,7 @@ void check_place(const Error& error) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_parse_config(const std::uint8_t* data, std::size_t size) {
   const auto config = parse_config(std::string(fuzz::text(data, size)), kFile);
   if (!config) {
     fuzz::check_error(config.error(), ExitCode::usage);

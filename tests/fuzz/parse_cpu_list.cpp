@@ -6,7 +6,7 @@
 using namespace noised;
 using fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_parse_cpu_list(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = fuzz::text(data, size);
   const auto cpus = parse_cpu_list(text);
   if (!cpus) {

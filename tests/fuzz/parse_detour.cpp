@@ -5,7 +5,7 @@
 
 using namespace noised;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_parse_detour(const std::uint8_t* data, std::size_t size) {
   const std::string_view line = fuzz::text(data, size);
   if (const auto lost = views::parse_lost_line(line)) {
     fuzz::check(views::parse_lost_line(views::lost_line_json(*lost)) == lost, "a lost line comes back", line);

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "views/losses.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_parse_losses(const std::uint8_t* data, std::size_t size) {
   const auto losses = noised::views::parse_losses(noised::fuzz::text(data, size));
   if (!losses) {
     noised::fuzz::check_error(losses.error(), noised::ExitCode::failed);

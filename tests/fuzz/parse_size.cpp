@@ -9,7 +9,7 @@ namespace {
 
 using noised::fuzz::KnownUnit;
 
-constexpr std::array kUnits = {
+constexpr std::array kSizeUnits = {
     KnownUnit{"", 1},
     KnownUnit{"B", 1},
     KnownUnit{"KiB", 1U << 10U},
@@ -19,7 +19,7 @@ constexpr std::array kUnits = {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  noised::fuzz::check_quantity(noised::fuzz::text(data, size), kUnits, noised::parse_size);
+extern "C" int fuzz_parse_size(const std::uint8_t* data, std::size_t size) {
+  noised::fuzz::check_quantity(noised::fuzz::text(data, size), kSizeUnits, noised::parse_size);
   return 0;
 }

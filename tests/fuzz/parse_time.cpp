@@ -9,7 +9,7 @@ namespace {
 
 using noised::fuzz::KnownUnit;
 
-constexpr std::array kUnits = {
+constexpr std::array kTimeUnits = {
     KnownUnit{"ns", 1},
     KnownUnit{"us", 1'000},
     KnownUnit{"ms", 1'000'000},
@@ -20,7 +20,7 @@ constexpr std::array kUnits = {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  noised::fuzz::check_quantity(noised::fuzz::text(data, size), kUnits, noised::parse_time);
+extern "C" int fuzz_parse_time(const std::uint8_t* data, std::size_t size) {
+  noised::fuzz::check_quantity(noised::fuzz::text(data, size), kTimeUnits, noised::parse_time);
   return 0;
 }

@@ -6,7 +6,7 @@
 using namespace noised;
 using fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_parse_truth(const std::uint8_t* data, std::size_t size) {
   const auto truth = selftest::parse_truth(fuzz::text(data, size));
   if (!truth) {
     fuzz::check_error(truth.error(), ExitCode::failed);

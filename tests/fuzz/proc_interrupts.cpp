@@ -5,7 +5,7 @@
 
 using noised::fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_proc_interrupts(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = noised::fuzz::text(data, size);
   const std::vector<noised::system::InterruptRow> rows = {{"LOC", 1}, {"RES", 2}, {"CAL", 12}};
   std::vector<std::uint64_t> counts;

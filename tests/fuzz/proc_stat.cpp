@@ -5,7 +5,7 @@
 
 using noised::fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_proc_stat(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = noised::fuzz::text(data, size);
   constexpr std::uint64_t kStepNs = 10'000'000;
   std::vector<std::uint64_t> stolen_ns;

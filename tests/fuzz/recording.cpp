@@ -238,7 +238,7 @@ void play_file(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_recording(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view bytes = fuzz::text(data + 1, size - 1);
   data[0] % 2 == 0 ? play_block(bytes, data[0] % 4 == 2) : play_file(bytes);

@@ -16,25 +16,14 @@
 
 #include <unistd.h>
 
-// PARSER(name) for each fuzzer, in order; made by CMake.
-#define PARSER(name) extern "C" int replay_##name(const std::uint8_t* data, std::size_t size);
-#include "parsers.inc"
-#undef PARSER
+#include "parsers.h"
+
+using noised::fuzz::kParsers;
+using noised::fuzz::Parser;
 
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Parser {
-  const char* name;
-  int (*parse)(const std::uint8_t* data, std::size_t size);
-};
-
-#define PARSER(name) Parser{#name, replay_##name},
-constexpr std::array kParsers{
-#include "parsers.inc"
-};
-#undef PARSER
 
 std::array<char, 4096> current{};
 

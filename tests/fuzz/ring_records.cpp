@@ -84,7 +84,7 @@ void step(std::uint8_t what, Input& input, fuzz::Machine& machine) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_ring_records(const std::uint8_t* data, std::size_t size) {
   fuzz::Machine machine;
   Input input(data, size);
   while (!input.over()) step(input.take<std::uint8_t>(), input, machine);

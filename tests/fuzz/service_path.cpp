@@ -5,7 +5,7 @@
 
 using noised::fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_service_path(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = noised::fuzz::text(data, size);
   const auto path = noised::system::parse_cgroup(text);
   if (!path) return 0;

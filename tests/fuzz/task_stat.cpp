@@ -5,7 +5,7 @@
 
 using noised::fuzz::check;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int fuzz_task_stat(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = noised::fuzz::text(data, size);
   const auto task = noised::system::parse_task_stat(text);
   if (!task) return 0;
