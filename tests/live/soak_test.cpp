@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clocks.h"
 #include "base/files.h"
@@ -29,8 +30,11 @@ constexpr std::uint64_t kWarmNs = 60 * kSecondNs;
 // One after the other, so that all nine kinds come in the first minute: a source's histograms grow when it is first
 // seen.
 constexpr const char* kNoiseTime = "4s";
-// One more source is 2 KiB; kernel threads go on coming up with new ones for a while.
-constexpr double kFlat = 1.01;
+// What leaks grows from scrape to scrape: of those after the first minute, most bring nothing. In single ones it grew
+// by 352 and by 528 KiB of 25 MB (emulated), and was flat before and after; kernel threads go on coming up with new
+// sources for a while, of 2 KiB each.
+constexpr std::size_t kSeldom = 4;
+constexpr double kFlat = 1.05;
 
 using Samples = std::map<std::string, double>;
 
@@ -96,7 +100,7 @@ TEST_CASE("soak: memory is flat after the first minute, nothing is lost and no c
   Samples before = scrape(daemon.socket());
   const std::uint64_t begin_ns = monotonic_ns();
   const std::uint64_t end_ns = begin_ns + std::stoull(seconds) * kSecondNs;
-  double settled_kib = 0;
+  std::vector<std::size_t> settled_kib;  // from the end of the first minute on
   std::ostringstream course;
   for (int step = 1; monotonic_ns() < end_ns; ++step) {
     noises.next();
@@ -107,7 +111,7 @@ TEST_CASE("soak: memory is flat after the first minute, nothing is lost and no c
       if (is_counter(name)) REQUIRE((now.contains(name) && now.at(name) >= value));
     }
     before = now;
-    if (settled_kib == 0 && monotonic_ns() - begin_ns >= kWarmNs) settled_kib = static_cast<double>(resident_kib(pid));
+    if (monotonic_ns() - begin_ns >= kWarmNs) settled_kib.push_back(resident_kib(pid));
     if (step % 24 == 0) {
       course << (monotonic_ns() - begin_ns) / kSecondNs << " s: " << resident_kib(pid) << " KiB, "
              << family_sum(now, "noised_detours_total") << " detours, " << family_sum(now, "noised_interruptions_total")
@@ -120,8 +124,13 @@ TEST_CASE("soak: memory is flat after the first minute, nothing is lost and no c
     INFO(name);
     if (name.starts_with("noised_lost_total")) CHECK(value == 0);
   }
-  CHECK(static_cast<double>(resident_kib(pid)) <= settled_kib * kFlat);
-  WARN(course.str() << "after the first minute " << settled_kib << " KiB, at the end " << resident_kib(pid));
+  REQUIRE(settled_kib.size() > kSeldom);
+  std::size_t grown = 0;
+  for (std::size_t i = 1; i < settled_kib.size(); ++i) grown += settled_kib[i] > settled_kib[i - 1] ? 1 : 0;
+  CHECK(grown * kSeldom <= settled_kib.size());
+  CHECK(static_cast<double>(settled_kib.back()) <= static_cast<double>(settled_kib.front()) * kFlat);
+  WARN(course.str() << "after the first minute " << settled_kib.front() << " KiB, at the end " << settled_kib.back()
+                    << "; grown in " << grown << " of " << settled_kib.size() << " looks");
   daemon.process().signal(SIGTERM);
   CHECK(daemon.process().wait().exit_code == 0);
 }
