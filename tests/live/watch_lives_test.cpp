@@ -122,10 +122,8 @@ TEST_CASE("watch lives: a thread that execs is one life under its leader's pid")
   }
   std::printf("%llu voluntary switches of the thread, and its last; %llu of both tasks\n",
               static_cast<unsigned long long>(voluntary), static_cast<unsigned long long>(report.counts.voluntary));
-  // Of both sides of the exec. A sleep that is over before its thread has left the CPU is no switch: 3 of 400,
-  // emulated.
-  CHECK(voluntary > kRounds * 3 / 2);
   // It was read before the end of the program, which may wait for something.
+  CHECK(voluntary >= 2 * kRounds);
   CHECK(most > voluntary);
   CHECK(most <= voluntary + 5);
   CHECK(report.counts.voluntary < 2 * most);
