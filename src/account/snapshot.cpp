@@ -48,10 +48,9 @@ void SnapshotExchange::close() {
 void SnapshotExchange::answer(const std::function<void(Snapshot&)>& fill) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  const std::uint64_t ticket = asked_.load(std::memory_order_acquire);
   snapshot_.detail = detail_.load(std::memory_order_relaxed);
   fill(snapshot_);
-  answered_.store(ticket);
+  answered_.store(taken_);
   answered_changed_.notify_all();
 }
 

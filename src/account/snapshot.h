@@ -81,11 +81,13 @@ class SnapshotExchange {
   /// Pipeline: an eventfd, to be read, that becomes readable when a reader asks; -1 if the kernel gave none, then it is
   /// to come by by itself.
   [[nodiscard]] int asked_descriptor() const { return asked_event_.get(); }
-  /// Pipeline: true if a reader waits. One atomic load.
-  [[nodiscard]] bool wanted() const {
-    return asked_.load(std::memory_order_acquire) != answered_.load(std::memory_order_relaxed);
+  /// Pipeline, before it reads what a snapshot tells: true if a reader waits, who is answered by the next answer(). One
+  /// atomic load. Who asks later, while that is read, has to wait for the next: he would not be told what came last.
+  [[nodiscard]] bool take_asked() {
+    taken_ = asked_.load(std::memory_order_acquire);
+    return taken_ != answered_.load(std::memory_order_relaxed);
   }
-  /// Pipeline: fills the snapshot unless a reader has it in use; then the next call will do.
+  /// Pipeline: fills the snapshot unless a reader has it in use; then it is asked again.
   void answer(const std::function<void(Snapshot&)>& fill);
 
  private:
@@ -95,6 +97,7 @@ class SnapshotExchange {
   Snapshot snapshot_;
   std::atomic<SnapshotDetail> detail_{SnapshotDetail::all};
   std::atomic<std::uint64_t> asked_{0};
+  std::uint64_t taken_ = 0;  // of those asked, the last that the next answer is for; the pipeline's
   std::atomic<std::uint64_t> answered_{0};
   Descriptor asked_event_;
 };

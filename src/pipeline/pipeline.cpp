@@ -304,6 +304,7 @@ void Pipeline::drain() {
   drain_intervals_.add(now_ns - drained_ns_);
   drain_intervals_ns_ += now_ns - drained_ns_;
   drained_ns_ = now_ns;
+  const bool asked = snapshots_.take_asked();
   names_.look(now_ns);
   for (std::size_t index = 0; index < streams_.size(); ++index) read(index);
   if (tasks_ && streams_.empty()) tasks_->read();
@@ -316,7 +317,7 @@ void Pipeline::drain() {
   for (Stream& stream : streams_) join(stream, drained_ns_);
   clock_stepped_ = clock_.steps() != clock_steps_;
   clock_steps_ = clock_.steps();
-  if (snapshots_.wanted()) steal_.want();
+  if (asked) steal_.want();
   steal_.look(drained_ns_, [this](std::size_t place, std::uint64_t stolen_ns, std::uint64_t step_ns) {
     // What was stolen from a loop, and what from the tasks for which it stepped aside, no count tells.
     if (streams_.empty()) tasks_->share_steal(place, stolen_ns, step_ns);
@@ -326,7 +327,7 @@ void Pipeline::drain() {
   if (tasks_) tasks_->join(drained_ns_, missed_runs_, origins_missing_);
   staged_share_ = feed_.staged_share();
   feed_.commit();
-  if (snapshots_.wanted()) snapshots_.answer([this](account::Snapshot& snapshot) { fill(snapshot); });
+  if (asked) snapshots_.answer([this](account::Snapshot& snapshot) { fill(snapshot); });
 }
 
 // What the feed has no room for is counted all the same, and only not shown: half of its room is as much as an eighth

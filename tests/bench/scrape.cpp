@@ -81,7 +81,7 @@ int main() {
   std::uint64_t longest_fill_ns = 0;
   std::jthread pipeline([&] {
     while (!over) {
-      if (!snapshots.wanted()) {
+      if (!snapshots.take_asked()) {
         std::this_thread::sleep_for(std::chrono::microseconds(50));
         continue;
       }

@@ -62,7 +62,7 @@ class Measured {
       pollfd asked{snapshots_.asked_descriptor(), POLLIN, 0};
       eventfd_t count = 0;
       if (::poll(&asked, 1, 100) > 0) (void)::eventfd_read(asked.fd, &count);
-      if (snapshots_.wanted()) snapshots_.answer([this](Snapshot& snapshot) { fill(snapshot); });
+      if (snapshots_.take_asked()) snapshots_.answer([this](Snapshot& snapshot) { fill(snapshot); });
     }
   }
   void fill(Snapshot& snapshot) const {

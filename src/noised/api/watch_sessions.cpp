@@ -13,6 +13,7 @@ std::optional<std::size_t> WatchSessions::open(bool any, bool each_loss) {
                                .any = any,
                                .each_loss = each_loss,
                                .asked = false,
+                               .taken = false,
                                .news = false,
                                .report = std::nullopt,
                                .losses = {}};
@@ -71,9 +72,23 @@ void WatchSessions::step(std::size_t group, pipeline::TaskPipeline& pipeline, st
     session.news = true;
     wanted_.store(true, std::memory_order_release);  // with the next drain again
   }
-  if (session.state != State::open || !session.asked) return;
+  if (session.asked) wanted_.store(true, std::memory_order_release);  // likewise: it came while this one went on
+  if (!std::exchange(session.taken, false)) return;
   pipeline.report(group, now_ns, session.report.emplace());
-  session.asked = false;
+}
+
+bool WatchSessions::take_asked() {
+  if (!asked_.load(std::memory_order_relaxed)) return false;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return false;  // before the next drain
+  asked_.store(false, std::memory_order_relaxed);
+  bool any = false;
+  for (Session& session : sessions_) {
+    if (session.state != State::open || !session.asked) continue;
+    session.asked = false;
+    session.taken = any = true;
+  }
+  return any;
 }
 
 void WatchSessions::step(pipeline::TaskPipeline& pipeline, std::uint64_t now_ns) {

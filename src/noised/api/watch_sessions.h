@@ -34,9 +34,10 @@ class WatchSessions {
 
   /// Main thread: something is asked that the next drain answers, or somebody takes each loss. One atomic load.
   [[nodiscard]] bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
-  /// Main thread, before a drain: a report was asked for since the last time. One atomic load unless it was.
-  bool take_asked() { return asked_.load(std::memory_order_relaxed) && asked_.exchange(false); }
-  /// Main thread, after a drain: does what is asked. One atomic load unless something is.
+  /// Main thread, before a drain: true if a report is asked for that this drain is to answer. One atomic load unless
+  /// one is. Who asks while it goes on is answered by the next: he would not be told what has just come.
+  bool take_asked();
+  /// Main thread, after that drain: does what is asked. One atomic load unless something is.
   void step(pipeline::TaskPipeline& pipeline, std::uint64_t now_ns);
 
  private:
@@ -46,7 +47,8 @@ class WatchSessions {
     bool any = false;
     bool each_loss = false;
     bool asked = false;
-    bool news = false;  // in `losses`
+    bool taken = false;  // asked before the drain that goes on
+    bool news = false;   // in `losses`
     std::optional<WatchReport> report;
     account::LossBatch losses;
   };

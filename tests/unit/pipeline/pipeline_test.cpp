@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From two streams to a report, without a kernel: what is counted, kept and handed out.
+#include <poll.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
 
@@ -169,14 +171,29 @@ TEST_CASE("a reader of the feed learns how much it missed", "[pipeline]") {
   CHECK(feed.read(batch.next, 5'000).detours.empty());
 }
 
+TEST_CASE("who asks for a snapshot while a drain goes on is answered by the next", "[pipeline]") {
+  SnapshotExchange exchange;
+  CHECK_FALSE(exchange.take_asked());  // a drain begins
+  std::uint64_t told = 0;
+  std::jthread reader([&] { (void)exchange.read([&](const Snapshot& snapshot) { told = snapshot.elapsed_ns; }); });
+  pollfd asked{exchange.asked_descriptor(), POLLIN, 0};
+  REQUIRE(::poll(&asked, 1, 2'000) == 1);
+  exchange.answer([](Snapshot& snapshot) { snapshot.elapsed_ns = 1; });  // its end: it has read nothing since
+  CHECK(exchange.take_asked());
+  exchange.answer([](Snapshot& snapshot) { snapshot.elapsed_ns = 2; });
+  reader.join();
+  CHECK(told == 2);
+  CHECK_FALSE(exchange.take_asked());
+}
+
 TEST_CASE("a snapshot is newer than the question, and nobody waits for ever", "[pipeline]") {
   SnapshotExchange exchange;
-  CHECK_FALSE(exchange.wanted());
+  CHECK_FALSE(exchange.take_asked());
   std::atomic<bool> stop{false};
   std::uint64_t fills = 0;
   std::jthread pipeline([&] {
     while (!stop.load()) {
-      if (exchange.wanted()) exchange.answer([&](Snapshot& snapshot) { snapshot.elapsed_ns = ++fills; });
+      if (exchange.take_asked()) exchange.answer([&](Snapshot& snapshot) { snapshot.elapsed_ns = ++fills; });
     }
   });
   std::uint64_t last = 0;
@@ -191,7 +208,7 @@ TEST_CASE("a snapshot is newer than the question, and nobody waits for ever", "[
   CHECK_FALSE(exchange.read([](const Snapshot&) { FAIL("nobody filled this"); }));
   // Once the pipeline has ended, nobody waits for it.
   std::jthread closing([&] {
-    while (!exchange.wanted()) std::this_thread::yield();
+    while (!exchange.take_asked()) std::this_thread::yield();
     exchange.close();
   });
   const auto begin = std::chrono::steady_clock::now();
