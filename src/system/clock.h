@@ -54,7 +54,8 @@ class ClockMap {
   /// Remembers this many samples: 20 s of detour at one sample every 5 ms, before the oldest segment is extended.
   static constexpr std::size_t kCapacity = 4096;
 
-  ClockMap() { points_.reserve(kCapacity); }
+  /// Touches its memory, which it fills in minutes: else a drain would fault in a page every few seconds.
+  ClockMap() : points_(kCapacity) { points_.clear(); }
   ClockMap(const ClockMap&) = delete;  // a copy would have no room, and would allocate while the pipeline runs
   ClockMap& operator=(const ClockMap&) = delete;
   ClockMap(ClockMap&&) noexcept = default;
