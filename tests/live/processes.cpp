@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sched_setaffinity(2) and /proc/PID/status.
+// sched_setaffinity(2) and /proc/PID/smaps_rollup.
 #include "processes.h"
 
 #include <catch2/catch_test_macros.hpp>
@@ -23,9 +23,10 @@ void move_to(pid_t task, unsigned cpu) {
 }
 
 std::uint64_t resident_kib(pid_t pid) {
-  for (const std::string& line : lines_of(read_file("/proc/" + std::to_string(pid) + "/status").value())) {
-    if (line.starts_with("VmRSS:")) return std::strtoull(line.c_str() + 6, nullptr, 10);
+  for (const std::string& line : lines_of(read_file("/proc/" + std::to_string(pid) + "/smaps_rollup").value())) {
+    if (line.starts_with("Rss:")) return std::strtoull(line.c_str() + 4, nullptr, 10);
   }
+  FAIL("smaps_rollup has no Rss");
   return 0;
 }
 
