@@ -147,7 +147,6 @@ static __always_inline void begin_tasks(struct noised_cpu *cpu, int next_pid, __
 	if (!cpu->loop_left)
 		send_away(cpu, (__u32)next_pid);
 	cpu->watched = NOISED_WATCH_TASKS;
-	cpu->current_is_kernel = 0;
 	struct noised_task_record loop = {
 	    .record = {.start_ns = cpu->arrived_ns,
 		       .duration_ns = now > cpu->arrived_ns ? now - cpu->arrived_ns : 0,
@@ -174,6 +173,10 @@ static __always_inline __u64 note_task(struct noised_cpu *cpu, const struct task
 static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct task_struct *previous,
 					  __u32 previous_pid, const struct task_struct *next, int next_pid, __u64 now)
 {
+	/* The daemon may read between any two of what is written from here on: a hypervisor can stop this CPU for
+	 * milliseconds there. */
+	cpu->current_is_kernel = NOISED_SWITCHING;
+	compiler_barrier();
 	__u64 seen = cpu->current_task;
 	__u64 task = note_task(cpu, previous);
 
@@ -207,8 +210,8 @@ static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct t
 			/* Of the loop there is no record, and its name is on a line that nobody needs. */             \
 			if (cpu->watched != NOISED_WATCH_LOOP || leaving.pid != cpu->probe_pid)                        \
 				NAME(leaving.comm, previous);                                                          \
+			_Bool is_kernel = (READ(next, flags) & TASK_IS_KTHREAD) != 0;                                  \
 			if (cpu->watched == NOISED_WATCH_LOOP) {                                                       \
-				_Bool is_kernel = (READ(next, flags) & TASK_IS_KTHREAD) != 0;                          \
 				switch_from_loop(cpu, &leaving, next_pid, now);                                        \
 				if (steps_aside && !is_kernel && next_pid && (__u32)next_pid != cpu->probe_pid)        \
 					begin_tasks(cpu, next_pid, now);                                               \
@@ -218,8 +221,9 @@ static __always_inline __u64 begin_switch(struct noised_cpu *cpu, const struct t
 				    !preempt && state == 0 && leaving.pid && !leaving.is_kernel && YIELDING(previous); \
 				FILL_RUN(&run, previous, READ);                                                        \
 				switch_tasks(cpu, &leaving, next_pid, now, &run);                                      \
-				cpu->current_is_kernel = (READ(next, flags) & TASK_IS_KTHREAD) != 0;                   \
 			}                                                                                              \
+			compiler_barrier(); /* x86 stores in this order */                                             \
+			cpu->current_is_kernel = is_kernel;                                                            \
 		}                                                                                                      \
 		0;                                                                                                     \
 	})

@@ -190,6 +190,8 @@ struct noised_frame {
   noised_u64 id;
 };
 
+#define NOISED_SWITCHING 2
+
 /* The state of one CPU. The daemon maps it: probe_pid, current_pid and watched are written by the probe's own CPU from
  * user space, so that no frame is open when watching begins; the counters are read from there without a system call.
  * An interrupt finds its CPU's caches cold, and a cache line costs it more than all our instructions: the first line
@@ -207,7 +209,8 @@ struct noised_cpu {
   noised_u64 task_start_ns;                 /* when the current task, if not the probe, was switched in */
   noised_u32 woken_here[NOISED_WOKEN_HERE]; /* pids that this CPU woke for itself, until they run; by pid */
   noised_u32 task_flags;                    /* of the current task: NOISED_FLAG_WOKEN_HERE or 0 */
-  noised_u16 current_is_kernel;             /* where tasks are watched: the current task is a kernel thread */
+  noised_u16 current_is_kernel;             /* where tasks are watched: the current task is a kernel thread; or */
+                                            /* NOISED_SWITCHING: what is written here of it is half of another's */
   noised_u16 loop_left;                     /* the loop went to sleep by itself, and has not come back */
   noised_u64 current_task;                  /* the address of the current task's task_struct, as of the last switch */
   noised_u64 lost_full;                     /* records refused: ring full, or its lock not to be had */

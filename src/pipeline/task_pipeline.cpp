@@ -52,16 +52,17 @@ TaskPipeline::TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions
 // Of 16 CPUs, what a wait touches is in the caches whatever the order: no difference was seen.
 bool TaskPipeline::has_few_cpus() const { return options_.cpus.size() <= kFewCpus; }
 
-// Who has the CPU, as the programs saw it. Written there with interrupts off; read twice, it was not written meanwhile.
+// Who has the CPU, as the programs saw it. Where it is the same when read again, and no switch went on between, it was
+// not written meanwhile. A switch that goes on may have written the next task beside the time of the one before.
 void TaskPipeline::look_at_current(Stream& stream) {
   const volatile noised_cpu& state = parts_.kernel.state(stream.cpu());
   const std::uint64_t start_ns = state.task_start_ns;
   const std::uint32_t pid = state.current_pid;
   const auto slot = static_cast<std::uint32_t>(state.current_task * NOISED_TASK_SLOT_FACTOR >> 32U);
-  const bool is_user =
-      state.watched == NOISED_WATCH_TASKS && state.current_is_kernel == 0 && pid != 0 && pid != state.probe_pid;
+  const std::uint16_t kind = state.current_is_kernel;
+  const bool is_user = state.watched == NOISED_WATCH_TASKS && kind == 0 && pid != 0 && pid != state.probe_pid;
   const bool same = stream.current && stream.current->pid == pid && stream.current->start_ns == start_ns;
-  const bool torn = state.task_start_ns != start_ns || state.current_pid != pid;
+  const bool torn = kind == NOISED_SWITCHING || state.task_start_ns != start_ns || state.current_pid != pid;
   stream.idle_since_ns = torn || is_user ? 0 : start_ns;
   if (torn || !is_user || start_ns == 0) {
     stream.current.reset();

@@ -219,3 +219,38 @@ TEST_CASE("a task that came while its CPU was drained has it no shorter than unt
     CHECK(snapshot.cpus[0].current_until_ns == std::max(kDrainNs, start_ns));
   }
 }
+
+// What is written there then is the pid of the task that comes, beside the time of the one that leaves.
+TEST_CASE("nobody is told to have a CPU while it switches", "[watch]") {
+  constexpr std::uint64_t kDrainNs = 2'000'000'000;
+  OneRing ring;
+  noised_cpu& state = ring.state(0);
+  state.watched = NOISED_WATCH_TASKS;
+  state.current_pid = 700;
+  state.task_start_ns = kDrainNs - 50'000'000;
+  SourceTable sources;
+  Names names{sources, Kallsyms::parse("")};
+  DrainClock clock{[] { return kDrainNs; }};
+  Services services;
+  Chains chains{names, sources, services};
+  DetourFeed feed;
+  LedgerCounter counter{sources};
+  TaskPipeline pipeline({{ring, names, clock}, sources, chains, feed}, {{0}, Kind::hypervisor, {&counter}},
+                        kDrainNs - 1'000'000'000);
+  pipeline.begin_account(kGroup, true, true, kDrainNs - 1'000'000'000);
+  LossBatch batch;
+  const auto drain = [&] {
+    pipeline.read();
+    pipeline.join(kDrainNs, MissedRuns{}, false);
+    pipeline.take_losses(kGroup, batch);
+  };
+  state.current_is_kernel = NOISED_SWITCHING;
+  drain();
+  CHECK(pipeline.current_pid(0) == 0);
+  CHECK(batch.running.empty());
+  CHECK(batch.settled_ns == 0);  // nor is it idle: what the task that leaves has lost comes with its record
+  state.current_is_kernel = 1;
+  drain();
+  CHECK(pipeline.current_pid(0) == 0);
+  CHECK(batch.settled_ns > 0);
+}
