@@ -118,6 +118,7 @@ TEST_CASE("soak: memory is flat after the first minute, nothing is lost and no c
     }
   }
   noises.end();
+  settled_kib.push_back(resident_kib(pid));
   CHECK(family_sum(before, "noised_interruptions_total") > 1'000);
   for (const auto& [name, value] : before) {
     INFO(name);
