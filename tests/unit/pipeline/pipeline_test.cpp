@@ -178,9 +178,19 @@ TEST_CASE("who asks for a snapshot while a drain goes on is answered by the next
   std::jthread reader([&] { (void)exchange.read([&](const Snapshot& snapshot) { told = snapshot.elapsed_ns; }); });
   pollfd asked{exchange.asked_descriptor(), POLLIN, 0};
   REQUIRE(::poll(&asked, 1, 2'000) == 1);
-  exchange.answer([](Snapshot& snapshot) { snapshot.elapsed_ns = 1; });  // its end: it has read nothing since
+  // One that finds the snapshot in use by the reader fills nothing, and is made up for by the next.
+  const auto answer = [&](std::uint64_t elapsed_ns) {
+    bool filled = false;
+    while (!filled) {
+      exchange.answer([&](Snapshot& snapshot) {
+        filled = true;
+        snapshot.elapsed_ns = elapsed_ns;
+      });
+    }
+  };
+  answer(1);  // its end: it has read nothing since
   CHECK(exchange.take_asked());
-  exchange.answer([](Snapshot& snapshot) { snapshot.elapsed_ns = 2; });
+  answer(2);
   reader.join();
   CHECK(told == 2);
   CHECK_FALSE(exchange.take_asked());
