@@ -184,19 +184,31 @@ TEST_CASE("service: a reload changes what it can, names the rest, and keeps the 
 TEST_CASE("service: who is not root may read with the group, and change nothing") {
   if (run({"setpriv", "--version"}).exit_code != 0) SKIP("setpriv is not installed");
   const Service service;
-  std::filesystem::permissions(service.directory.path(""), std::filesystem::perms::others_exec,
+  std::filesystem::permissions(service.directory.path(""),
+                               std::filesystem::perms::others_exec | std::filesystem::perms::others_write,
                                std::filesystem::perm_options::add);
   service.configure("[service]\nsocket_group = 'nogroup'\n[log]\nlevel = 'info'\n");
   Background daemon(service.command());
   REQUIRE(eventually([&] { return service.answers(); }));
-  const auto as = [&](const char* group, const char* command) {
-    return run({"setpriv", "--reuid=65534", std::string("--regid=") + group, "--clear-groups", kNoisectl, "--socket",
-                service.socket, command});
+  const auto as = [&](const char* group, const std::string& command, const Arguments& more = {}) {
+    Arguments all{"setpriv",        "--reuid=65534", std::string("--regid=") + group,
+                  "--clear-groups", kNoisectl,       "--socket",
+                  service.socket,   command};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
   };
   CHECK(as("nogroup", "status").exit_code == 0);
   const Outcome refused = as("nogroup", "reload");
   CHECK(refused.exit_code == 1);
   CHECK(refused.err == "noisectl: daemon at " + service.socket + ": only root may do this: run as root\n");
+  // Phases take the place of everybody's loop.
+  const Outcome phases =
+      as("nogroup", "record", {"--grain", "1ms", "--duration", "1s", "-o", service.directory.path("recording")});
+  CHECK(phases.exit_code == 1);
+  CHECK(phases.err == refused.err);
+  const Outcome got =
+      run({"curl", "-s", "--unix-socket", service.socket, "http://noised/v1/recording?grain_ns=1000000"});
+  CHECK(got.out == "{\"error\":\"grain_ns: phases are a POST to /v1/phases\"}\n");
   CHECK(as("1", "status").err.find("permission denied") != std::string::npos);
   CHECK(as("1", "reload").err.find("permission denied") != std::string::npos);
   CHECK(daemon.err().find("reloaded") == std::string::npos);

@@ -44,7 +44,7 @@ Result<HttpClient> HttpClient::create(std::string socket_path) {
   return HttpClient(std::move(socket_path), std::move(easy), std::move(multi));
 }
 
-void HttpClient::prepare(const std::string& path, std::chrono::milliseconds timeout, Transfer& transfer) {
+void HttpClient::prepare(const std::string& path, std::chrono::milliseconds timeout, bool posted, Transfer& transfer) {
   CURL* easy = easy_.get();
   curl_easy_reset(easy);
   curl_easy_setopt(easy, CURLOPT_URL, ("http://localhost" + path).c_str());
@@ -55,6 +55,9 @@ void HttpClient::prepare(const std::string& path, std::chrono::milliseconds time
   curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout.count()));
   curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Transfer::receive);
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+  if (!posted) return;
+  curl_easy_setopt(easy, CURLOPT_POST, 1L);
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, 0L);
 }
 
 Error HttpClient::error_of(CURLcode code) const {
@@ -109,11 +112,7 @@ Result<std::string> HttpClient::whole_answer(const std::string& path, std::chron
                       return true;
                     },
                     {}};
-  prepare(path, timeout, transfer);
-  if (posted) {
-    curl_easy_setopt(easy_.get(), CURLOPT_POST, 1L);
-    curl_easy_setopt(easy_.get(), CURLOPT_POSTFIELDSIZE, 0L);
-  }
+  prepare(path, timeout, posted, transfer);
   const CURLcode code = curl_easy_perform(easy_.get());
   if (code != CURLE_OK) return error_of(code);
   if (transfer.status() != 200) return refused(path, transfer.status(), transfer.refusal);
@@ -154,7 +153,7 @@ Result<StreamEnd> HttpClient::stream(const std::string& path, std::chrono::milli
 }
 
 Result<StreamEnd> HttpClient::stream_bytes(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
-                                           const OnBytes& on_bytes) {
+                                           const OnBytes& on_bytes, bool posted) {
   bool reader_done = false;
   Transfer transfer{easy_.get(),
                     [&](std::string_view piece) {
@@ -162,7 +161,7 @@ Result<StreamEnd> HttpClient::stream_bytes(const std::string& path, std::chrono:
                       return !reader_done;
                     },
                     {}};
-  prepare(path, timeout, transfer);
+  prepare(path, timeout, posted, transfer);
   const Attached attached(multi_.get(), easy_.get());
   for (;;) {
     int running = 0;

@@ -41,9 +41,9 @@ class HttpClient {
   using OnBytes = std::function<bool(std::string_view)>;
 
   /// Gives the bytes of the answer to `on_bytes` as they arrive, until either side ends it, `stop_fd` is readable, or
-  /// `timeout` is over (an error; zero is no timeout).
+  /// `timeout` is over (an error; zero is no timeout). `posted`: by a POST without a body.
   Result<StreamEnd> stream_bytes(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
-                                 const OnBytes& on_bytes);
+                                 const OnBytes& on_bytes, bool posted = false);
 
   /// HTTP's status of the last answer; 0 if none came.
   [[nodiscard]] long status() const;
@@ -67,7 +67,7 @@ class HttpClient {
       : socket_path_(std::move(socket_path)), easy_(std::move(easy)), multi_(std::move(multi)) {}
 
   Result<std::string> whole_answer(const std::string& path, std::chrono::milliseconds timeout, bool posted);
-  void prepare(const std::string& path, std::chrono::milliseconds timeout, Transfer& transfer);
+  void prepare(const std::string& path, std::chrono::milliseconds timeout, bool posted, Transfer& transfer);
   [[nodiscard]] Error error_of(CURLcode code) const;
   [[nodiscard]] Error refused(const std::string& path, long status, const std::string& body) const;
 

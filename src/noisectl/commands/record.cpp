@@ -108,27 +108,29 @@ std::chrono::milliseconds longest_wait(const RecordOptions& options) {
   return kPatience + std::chrono::milliseconds{*options.duration_ns / 1'000'000};
 }
 
+// Phases are posted: they change what the daemon measures.
+std::string recording_path(const PhaseChoice& phases) {
+  if (phases.grain_ns == 0) return "/v1/recording";
+  const probe::FootprintChoice& footprint = phases.footprint;
+  return fmt::format("/v1/phases?grain_ns={}&{}={}{}", phases.grain_ns,
+                     footprint.cache_level == 0 ? "footprint_bytes" : "footprint", to_string(footprint),
+                     phases.policy.empty() ? "" : "&policy=" + phases.policy);
+}
+
 // A daemon sees that who recorded before is gone when it next writes to them, which it does once a second: a command
 // that follows another waits for that.
-Result<StreamEnd> stream_recording(HttpClient& client, const std::string& path, std::chrono::milliseconds timeout,
-                                   int stop_fd, const HttpClient::OnBytes& on_bytes) {
+Result<StreamEnd> stream_recording(HttpClient& client, const RecordOptions& options, int stop_fd,
+                                   const HttpClient::OnBytes& on_bytes) {
   constexpr int kTries = 30;
   constexpr int kPauseMs = 100;
   constexpr long kLocked = 423;
   for (int tries = 1;; ++tries) {
-    auto end = client.stream_bytes(path, timeout, stop_fd, on_bytes);
+    auto end = client.stream_bytes(recording_path(options.phases), longest_wait(options), stop_fd, on_bytes,
+                                   options.phases.grain_ns != 0);
     if (end || client.status() != kLocked || tries == kTries) return end;
     pollfd stop{stop_fd, POLLIN, 0};
     if (::poll(&stop, 1, kPauseMs) > 0) return StreamEnd::stopped;
   }
-}
-
-std::string recording_path(const PhaseChoice& phases) {
-  if (phases.grain_ns == 0) return "/v1/recording";
-  const probe::FootprintChoice& footprint = phases.footprint;
-  return fmt::format("/v1/recording?grain_ns={}&{}={}{}", phases.grain_ns,
-                     footprint.cache_level == 0 ? "footprint_bytes" : "footprint", to_string(footprint),
-                     phases.policy.empty() ? "" : "&policy=" + phases.policy);
 }
 
 }  // namespace
@@ -152,11 +154,10 @@ Status record_from_daemon(const RecordOptions& options, const RecordingCreator& 
   const StopSignals stop;
   RecordingWriter writer(options, std::move(file).value());
   BlockSplitter blocks;
-  const auto end = stream_recording(
-      client.value(), recording_path(options.phases), longest_wait(options), stop.fd(), [&](std::string_view piece) {
-        return blocks.feed(piece,
-                           [&](recording::BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
-      });
+  const auto end = stream_recording(client.value(), options, stop.fd(), [&](std::string_view piece) {
+    return blocks.feed(piece,
+                       [&](recording::BlockKind kind, std::string_view bytes) { return writer.add(kind, bytes); });
+  });
   const bool cut =
       blocks.bad() || writer.empty() || !end || (end.value() == StreamEnd::finished && !writer.daemon_ended());
   if (!cut) return writer.finish();

@@ -20,6 +20,7 @@ namespace noised::daemon {
 namespace {
 
 constexpr std::size_t kDetoursPerRead = 64;
+constexpr const char* kRecordingType = "application/octet-stream";
 
 // Detours as lines of JSON, from a position of the feed on.
 class DetourStream : public StreamSource {
@@ -106,17 +107,15 @@ StreamReply open_detours(const ApiContext& context, const HttpRequest& request) 
   return std::make_unique<DetourStream>(context, follow == "1", min_ns);
 }
 
-// What is wrong with the request, or what it wants the probes to run: phases only if there is a grain.
+// What is wrong with the request, or what it wants the probes to run.
 Result<PhaseRequest> phase_request(const HttpRequest& request) {
   PhaseRequest phases;
-  const auto grain = request.query("grain_ns");
+  const std::string grain = request.query("grain_ns").value_or("");
   const auto bytes = request.query("footprint_bytes");
   const auto footprint = request.query("footprint");
   const auto policy = request.query("policy");
-  if (!grain && (bytes || footprint || policy)) return failure("grain_ns: needed with footprint, and with policy");
-  if (!grain) return phases;
-  const auto time = probe::parse_grain(*grain + "ns");
-  if (!time || time.value() == 0) return failure("grain_ns: 1000 to 1000000000 expected, not '" + *grain + "'");
+  const auto time = probe::parse_grain(grain + "ns");
+  if (!time || time.value() == 0) return failure("grain_ns: 1000 to 1000000000 expected, not '" + grain + "'");
   phases.grain_ns = time.value();
   if (bytes && footprint) return failure("footprint: in bytes or as a cache, not both");
   const auto choice = probe::parse_footprint(bytes ? *bytes : footprint.value_or("0"));
@@ -128,27 +127,40 @@ Result<PhaseRequest> phase_request(const HttpRequest& request) {
   return phases;
 }
 
-// Held first, so that nobody else records what the probes do for this one.
-StreamReply open_recording(const ApiContext& context, const HttpRequest& request) {
+// Held first, so that nobody else records what the probes do for this one. Without a grain they run their loop, as soon
+// as phases of somebody who has gone end.
+StreamReply record(const ApiContext& context, const PhaseRequest& phases) {
   if (context.settings.mode == "auto") {
     return http_error(409,
                       "loops and watching take turns here, and a recording is of one of them: set mode = \"probe\" or "
                       "mode = \"watch\"");
   }
-  const auto phases = phase_request(request);
-  if (!phases) return http_error(400, phases.error().line());
-  if (phases.value().grain_ns != 0 && context.settings.mode == "watch") {
-    return http_error(409, "tasks are watched here, and there is no loop that could run phases: set mode = \"probe\"");
-  }
-  const bool change = phases.value().grain_ns != 0 || context.phases.active();
+  const bool change = phases.grain_ns != 0 || context.phases.active();
   if (!(change ? context.recorder.hold() : context.recorder.open()))
     return http_error(423, "somebody else is recording: wait until that has ended");
   auto stream = std::make_unique<RecordingStream>(context.recorder);  // lets go of it where it is not returned
   if (!change) return stream;
-  const auto changed = context.phases.ask(phases.value(), context.snapshots.asked_descriptor());
+  const auto changed = context.phases.ask(phases, context.snapshots.asked_descriptor());
   if (!changed) return http_error(503, "the probes do not answer: is a probed CPU offline, or held by something else?");
   if (!*changed) return http_error(409, changed->error().line());
   return stream;
+}
+
+// Nothing that a member of the group may ask for changes what is measured.
+StreamReply open_recording(const ApiContext& context, const HttpRequest& request) {
+  for (const char* const parameter : {"grain_ns", "footprint_bytes", "footprint", "policy"}) {
+    if (request.query(parameter)) return http_error(400, std::string(parameter) + ": phases are a POST to /v1/phases");
+  }
+  return record(context, {});
+}
+
+StreamReply open_phases(const ApiContext& context, const HttpRequest& request) {
+  const auto phases = phase_request(request);
+  if (!phases) return http_error(400, phases.error().line());
+  if (context.settings.mode == "watch") {
+    return http_error(409, "tasks are watched here, and there is no loop that could run phases: set mode = \"probe\"");
+  }
+  return record(context, phases.value());
 }
 
 HttpResponse reload(const ApiContext& context) {
@@ -179,12 +191,15 @@ std::vector<HttpRoute> make_routes(const ApiContext& context) {
       {"/v1/detours", StreamHandler([context](const HttpRequest& request) { return open_detours(context, request); })});
   routes.push_back({"/v1/recording",
                     StreamHandler([context](const HttpRequest& request) { return open_recording(context, request); }),
-                    "application/octet-stream"});
+                    kRecordingType});
+  routes.push_back({"/v1/phases",
+                    RootHandler{[context](const HttpRequest& request) { return open_phases(context, request); }},
+                    kRecordingType});
   routes.push_back({"/v1/watch", StreamHandler([context](const HttpRequest& request) -> StreamReply {
                       if (context.watch != nullptr) return open_watch(*context.watch, request);
                       return http_error(409, "loops measure here, and no tasks are watched: set mode = \"watch\"");
                     })});
-  routes.push_back({"/v1/reload", RootHandler{[context] { return reload(context); }}});
+  routes.push_back({"/v1/reload", RootHandler{[context](const HttpRequest&) { return reload(context); }}});
   return routes;
 }
 

@@ -209,12 +209,12 @@ class HttpServer::Service {
 
   MHD_Result serve_route(MHD_Connection* connection, const HttpRoute* route, std::string_view method) {
     if (route == nullptr) return send(connection, http_error(MHD_HTTP_NOT_FOUND, "no such path"));
-    if (const auto* const root = std::get_if<RootHandler>(&route->handler)) return send(connection, root->act());
     const HttpRequest request(connection);
     if (const auto* const plain = std::get_if<PlainHandler>(&route->handler)) {
       return send(connection, (*plain)(request));
     }
-    StreamReply reply = std::get<StreamHandler>(route->handler)(request);
+    const auto* const root = std::get_if<RootHandler>(&route->handler);
+    StreamReply reply = root != nullptr ? root->act(request) : std::get<StreamHandler>(route->handler)(request);
     if (auto* const refusal = std::get_if<HttpResponse>(&reply)) return send(connection, std::move(*refusal));
     if (method == MHD_HTTP_METHOD_HEAD) return send(connection, {MHD_HTTP_OK, route->stream_content_type, ""});
     return open_stream(connection, *route, std::get<std::unique_ptr<StreamSource>>(std::move(reply)));

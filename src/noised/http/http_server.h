@@ -55,7 +55,7 @@ using PlainHandler = std::function<HttpResponse(const HttpRequest&)>;
 using StreamHandler = std::function<StreamReply(const HttpRequest&)>;
 /// What changes something: by POST only, and only for root, by the credentials of the socket's peer.
 struct RootHandler {
-  std::function<HttpResponse()> act;
+  StreamHandler act;
 };
 
 struct HttpRoute {
