@@ -4,7 +4,8 @@
 
 namespace noised::account {
 
-LedgerCounter::LedgerCounter(const SourceTable& sources) : sources_(sources), seen_in_(SourceTable::kCapacity, 0) {
+LedgerCounter::LedgerCounter(const SourceTable& sources)
+    : sources_(sources), recent_(sources), seen_in_(SourceTable::kCapacity, 0) {
   combination_.reserve(SourceTable::kCapacity);
 }
 
@@ -26,6 +27,7 @@ void LedgerCounter::count_stolen(SourceId source, Kind kind, std::uint64_t stole
 
 void LedgerCounter::count(const DetourLedger& ledger) {
   statistics_.add_detour(ledger.detour, ledger);
+  recent_.count(ledger);
 
   ++detour_number_;
   combination_.clear();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "account/attributor.h"
+#include "account/recent.h"
 #include "model/sources.h"
 #include "model/tables.h"
 
@@ -23,6 +24,9 @@ class LedgerCounter {
   /// So much of a self time, or of a gap of this kind, was the host's; as CpuStatistics::add_stolen().
   void count_stolen(SourceId source, Kind kind, std::uint64_t stolen_ns, bool again);
   [[nodiscard]] const CpuStatistics& statistics() const { return statistics_; }
+  /// The last minute of the same, where somebody tells it when slots end.
+  [[nodiscard]] RecentStatistics& recent() { return recent_; }
+  [[nodiscard]] const RecentStatistics& recent() const { return recent_; }
 
  private:
   void count_gap(Kind kind, std::uint64_t ns);
@@ -30,6 +34,7 @@ class LedgerCounter {
 
   const SourceTable& sources_;
   CpuStatistics statistics_;
+  RecentStatistics recent_;
   std::vector<SourceId> combination_;
   std::vector<std::uint64_t> seen_in_;  // by source: the number of the last detour that had it
   std::uint64_t detour_number_ = 0;

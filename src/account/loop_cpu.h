@@ -58,6 +58,7 @@ class LoopCpu {
   [[nodiscard]] const CpuStatistics& statistics() const { return counter_.statistics(); }
   /// What else is lost on this CPU may be counted there as well.
   [[nodiscard]] LedgerCounter& counter() { return counter_; }
+  [[nodiscard]] const LedgerCounter& counter() const { return counter_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
   [[nodiscard]] const OverheadBounds& bounds() const { return bounds_; }
   /// Time skipped, in ns, as the next.

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 namespace noised::account {
 namespace {
 
-ReportCpu build_cpu(const CpuSnapshot& cpu) {
-  const DetourTotals& totals = cpu.statistics.totals();
+ReportCpu build_cpu(const CpuSnapshot& cpu, const DetourTotals& totals) {
   ReportCpu built;
   built.cpu = cpu.cpu;
   built.mode = !cpu.watches_tasks ? "probe" : cpu.has_loop ? "auto" : "watch";
@@ -31,27 +31,51 @@ ReportCpu build_cpu(const CpuSnapshot& cpu) {
   return built;
 }
 
-void append_sources(const CpuSnapshot& cpu, const SourceTable& sources, std::vector<ReportSource>& out) {
-  const auto detour_ns = static_cast<double>(cpu.statistics.totals().detour_ns);
-  cpu.statistics.for_each_source([&](const SourceStatistics& statistics) {
-    const Source& source = sources.at(statistics.id);
-    const Moments& moments = statistics.moments;
-    ReportSource built;
-    built.cpu = cpu.cpu;
-    built.category = to_string(source.category);
-    built.kind = to_string(source.kind);
-    built.name = source.name;
-    built.count = moments.count();
-    built.total_ns = moments.total_ns();
-    built.min_ns = moments.min_ns();
-    built.mean_ns = moments.mean_ns();
-    built.max_ns = moments.max_ns();
-    built.stddev_ns = moments.stddev_ns();
-    built.stretched = statistics.stretched;
-    built.stolen_by_host_ns = statistics.stolen_ns;
-    built.share = detour_ns > 0 ? static_cast<double>(moments.total_ns()) / detour_ns : 0;
-    out.push_back(std::move(built));
+ReportSource build_source(const ReportCpu& cpu, const Source& source, const Moments& moments) {
+  ReportSource built;
+  built.cpu = cpu.cpu;
+  built.category = to_string(source.category);
+  built.kind = to_string(source.kind);
+  built.name = source.name;
+  built.count = moments.count();
+  built.total_ns = moments.total_ns();
+  built.min_ns = moments.min_ns();
+  built.mean_ns = moments.mean_ns();
+  built.max_ns = moments.max_ns();
+  built.stddev_ns = moments.stddev_ns();
+  const auto detour_ns = static_cast<double>(cpu.detour_ns);
+  built.share = detour_ns > 0 ? static_cast<double>(moments.total_ns()) / detour_ns : 0;
+  return built;
+}
+
+// By CPU, then total time, falling.
+void sort_sources(std::vector<ReportSource>& sources) {
+  std::stable_sort(sources.begin(), sources.end(), [](const ReportSource& a, const ReportSource& b) {
+    return std::tie(a.cpu, b.total_ns, b.count) < std::tie(b.cpu, a.total_ns, a.count);
   });
+}
+
+// What both reports have.
+Report begin_report(const Snapshot& snapshot, const RunDescription& run) {
+  Report report;
+  report.host = run.host;
+  report.kernel = run.kernel;
+  report.start = run.start;
+  report.elapsed_ns = snapshot.elapsed_ns;
+  report.clock = snapshot.clock;
+  report.lost = snapshot.lost;
+  report.unsupported = run.unsupported;
+  return report;
+}
+
+std::vector<ReportPart> longest_of(const RecentCounts& counts, const SourceTable& sources) {
+  std::vector<ReportPart> parts;
+  for (const RecentSource& each : counts.sources) {
+    const Source& source = sources.at(each.id);
+    if (each.longest_ns != 0) parts.push_back({std::string(to_string(source.kind)), source.name, each.longest_ns});
+  }
+  std::ranges::stable_sort(parts, std::ranges::greater(), &ReportPart::self_ns);
+  return parts;
 }
 
 std::string label(SourceId id, const SourceTable& sources) {
@@ -96,24 +120,44 @@ HistogramSeriesView build_series(unsigned cpu, const Histogram& histogram) {
 }  // namespace
 
 Report build_report(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run) {
-  Report report;
-  report.host = run.host;
-  report.kernel = run.kernel;
-  report.start = run.start;
-  report.elapsed_ns = snapshot.elapsed_ns;
-  report.clock = snapshot.clock;
-  report.lost = snapshot.lost;
-  report.unsupported = run.unsupported;
+  Report report = begin_report(snapshot, run);
   for (const CpuSnapshot& cpu : snapshot.cpus) {
-    report.cpus.push_back(build_cpu(cpu));
-    append_sources(cpu, sources, report.sources);
+    report.cpus.push_back(build_cpu(cpu, cpu.statistics.totals()));
+    cpu.statistics.for_each_source([&](const SourceStatistics& statistics) {
+      ReportSource built = build_source(report.cpus.back(), sources.at(statistics.id), statistics.moments);
+      built.stretched = statistics.stretched;
+      built.stolen_by_host_ns = statistics.stolen_ns;
+      report.sources.push_back(std::move(built));
+    });
   }
-  std::stable_sort(report.sources.begin(), report.sources.end(), [](const ReportSource& a, const ReportSource& b) {
-    return std::tie(a.cpu, b.total_ns, b.count) < std::tie(b.cpu, a.total_ns, a.count);
-  });
+  sort_sources(report.sources);
   report.combinations = build_combinations(snapshot, sources);
   std::stable_sort(report.combinations.begin(), report.combinations.end(),
                    [](const ReportCombination& a, const ReportCombination& b) { return a.total_ns > b.total_ns; });
+  return report;
+}
+
+Report build_recent(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run) {
+  const RecentMark& before = snapshot.before;
+  Report report = begin_report(snapshot, run);
+  report.elapsed_ns -= before.elapsed_ns;
+  report.clock.containment.reset();
+  report.clock.containment_cpu.reset();
+  report.lost = lost_between(before.lost, snapshot.lost);
+  for (std::size_t place = 0; place < snapshot.cpus.size(); ++place) {
+    const CpuSnapshot& cpu = snapshot.cpus[place];
+    const RecentMark::Cpu since = place < before.cpus.size() ? before.cpus[place] : RecentMark::Cpu();
+    ReportCpu& built = report.cpus.emplace_back(build_cpu(cpu, cpu.recent.totals));
+    built.observed_ns -= std::min(built.observed_ns, since.observed_ns);
+    built.iterations -= std::min(built.iterations, since.iterations);
+    built.blind_ns -= std::min(built.blind_ns, since.blind_ns);
+    built.steal_ns -= std::min(built.steal_ns, since.steal_ns);
+    built.containment.reset();
+    built.longest = longest_of(cpu.recent, sources);
+    for (const RecentSource& source : cpu.recent.sources)
+      report.sources.push_back(build_source(built, sources.at(source.id), source.moments));
+  }
+  sort_sources(report.sources);
   return report;
 }
 

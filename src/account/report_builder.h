@@ -22,6 +22,9 @@ struct RunDescription {
 };
 
 Report build_report(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run);
+/// The report of the last minute, from a snapshot of that detail: `elapsed_ns` is how long it was, counts are of that
+/// time, CPUs tell their longest detour. Without combinations and containment; `start` is for the caller to say.
+Report build_recent(const Snapshot& snapshot, const SourceTable& sources, const RunDescription& run);
 HistogramView build_histograms(const Snapshot& snapshot, const SourceTable& sources);
 
 }  // namespace noised::account

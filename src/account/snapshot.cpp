@@ -25,6 +25,25 @@ ReportClock clock_of(const Snapshot& snapshot, std::uint64_t uncertainty_ns) {
   return clock;
 }
 
+void copy_statistics(const LedgerCounter& counter, SnapshotDetail detail, CpuSnapshot& cpu) {
+  if (detail == SnapshotDetail::all) counter.statistics().copy_to(cpu.statistics);
+  if (detail == SnapshotDetail::summary) counter.statistics().copy_summary_to(cpu.statistics);
+  if (detail == SnapshotDetail::recent) counter.recent().sum_to(cpu.recent);
+}
+
+bool complete_lately(const Snapshot& snapshot) {
+  const ReportLost lost = lost_between(snapshot.before.lost, snapshot.lost);
+  return (lost.events | lost.detours | lost.unpaired | lost.missed_runs) == 0;
+}
+
+void to_mark(const Snapshot& snapshot, RecentMark& mark) {
+  mark.elapsed_ns = snapshot.elapsed_ns;
+  mark.lost = snapshot.lost;
+  mark.cpus.clear();
+  for (const CpuSnapshot& cpu : snapshot.cpus)
+    mark.cpus.push_back({cpu.observed_ns, cpu.iterations, cpu.blind_ns, cpu.steal_ns});
+}
+
 SnapshotExchange::SnapshotExchange() : asked_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail) {

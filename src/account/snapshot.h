@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "account/ledger_counter.h"
 #include "account/matcher.h"
 #include "account/overhead_bounds.h"
+#include "account/recent.h"
 #include "account/task_run.h"
 #include "base/files.h"
 #include "model/histogram.h"
@@ -39,10 +41,13 @@ struct CpuSnapshot {
   std::optional<CurrentTask> current;     ///< where tasks are watched, and one has it: as of the last drain,
   std::uint64_t current_until_ns = 0;     ///< which began then
   CpuStatistics statistics;
+  RecentCounts recent;
 };
 
 enum class SnapshotDetail : std::uint8_t {
+  mark,     ///< no statistics at all, nor switches
   counts,   ///< no statistics at all
+  recent,   ///< those of the last minute alone
   summary,  ///< without the histograms of single sources and the combinations
   all,
 };
@@ -56,7 +61,8 @@ struct Snapshot {
   std::uint64_t orphan_intervals = 0;
   LearnedBounds bounds;  ///< of all loops
   std::vector<CpuSnapshot> cpus;
-  std::optional<AsideView> aside;           ///< where loops step aside
+  RecentMark before;               ///< when the last minute began, of which each `recent` is; not in counts and marks
+  std::optional<AsideView> aside;  ///< where loops step aside
   std::optional<EntryCostView> entry_cost;  ///< where tasks are watched and no loop measures
   std::vector<ProgramView> programs;
   Histogram drain_intervals;  ///< from the begin of one drain to that of the next
@@ -66,6 +72,15 @@ struct Snapshot {
 
 /// The clock with the containment of the CPU where it is worst; those with no interval to check say nothing.
 ReportClock clock_of(const Snapshot& snapshot, std::uint64_t uncertainty_ns);
+
+/// Copies as much as is wanted of what was counted.
+void copy_statistics(const LedgerCounter& counter, SnapshotDetail detail, CpuSnapshot& cpu);
+
+/// True if nothing was lost in the last minute.
+bool complete_lately(const Snapshot& snapshot);
+
+/// What a snapshot has of a mark; the memory of `mark` is used again.
+void to_mark(const Snapshot& snapshot, RecentMark& mark);
 
 /// Between the pipeline, which must never wait, and one reader at a time, which may: the reader asks, the pipeline
 /// comes by and fills.

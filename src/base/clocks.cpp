@@ -7,9 +7,9 @@
 
 namespace noised {
 
-std::string utc_now() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+std::string utc_now(std::uint64_t ago_ns) {
+  const auto then = std::chrono::system_clock::now() - std::chrono::nanoseconds(ago_ns);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(then)));
 }
 
 }  // namespace noised

@@ -30,7 +30,7 @@ inline std::uint64_t read_tsc_ordered() {
   return ticks;
 }
 
-/// Now, as RFC 3339 has it, in UTC, to the second.
-std::string utc_now();
+/// Now, or so long ago, as RFC 3339 has it, in UTC, to the second.
+std::string utc_now(std::uint64_t ago_ns = 0);
 
 }  // namespace noised

@@ -47,6 +47,12 @@ inline constexpr auto kPartFields = [](auto& ledger, const auto& field) {
   field("unexplained_ns", ledger.unexplained_ns);
 };
 
+inline constexpr auto kPartOfDetourFields = [](auto& part, const auto& field) {
+  field("kind", part.kind);
+  field("name", part.name);
+  field("self_ns", part.self_ns);
+};
+
 inline constexpr auto kCpuFields = [](auto& cpu, const auto& field) {
   field("cpu", cpu.cpu);
   field("mode", cpu.mode);
@@ -63,6 +69,7 @@ inline constexpr auto kCpuFields = [](auto& cpu, const auto& field) {
   if (field.has("steal_source", cpu.steal_source)) field("steal_source", cpu.steal_source);
   field("smi_count", cpu.smi_count);
   field.later("containment", cpu.containment);
+  if (field.has("longest", cpu.longest)) field("longest", cpu.longest, kPartOfDetourFields);
 };
 
 /// Without its CPU: sources of watched tasks have none.

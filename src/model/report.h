@@ -38,6 +38,13 @@ struct ReportLost {
   std::vector<ReportLoss> by;            ///< the same by CPU and reason, and times when a loop was off its CPU
 };
 
+/// What one source took of a detour.
+struct ReportPart {
+  std::string kind;
+  std::string name;
+  std::uint64_t self_ns = 0;
+};
+
 /// One CPU; the five parts of its ledger sum to detour_ns.
 struct ReportCpu : Ledger {
   unsigned cpu = 0;
@@ -55,6 +62,7 @@ struct ReportCpu : Ledger {
       steal_source;  ///< "ticks" or "/proc/stat"; empty with a step: the ledger was divided by it, as it was once
   std::optional<std::uint64_t> smi_count;  ///< system management interrupts; known when the measurement has ended
   std::optional<double> containment;       ///< of its own intervals; null: there was none to check
+  std::vector<ReportPart> longest;         ///< of its longest detour, falling; only in a report of the last minute
 };
 
 struct ReportSource {

@@ -9,16 +9,28 @@
 
 namespace noised {
 
-void CpuStatistics::add_detour(const Detour& detour, const Ledger& ledger) {
+void DetourTotals::add(const Detour& detour, const Ledger& ledger) {
   const std::uint64_t duration_ns = detour.end_ns - detour.start_ns;
   assert(ledger.adds_up_to(duration_ns));
-  const auto add = [](std::uint64_t& total, std::uint64_t amount) { total = saturating_add(total, amount); };
-  add(totals_.detours, 1);
-  add(totals_.incomplete_detours, detour.in_doubt ? 1 : 0);
-  add(totals_.detour_ns, duration_ns);
-  totals_ += ledger;
-  totals_.max_detour_ns = std::max(totals_.max_detour_ns, duration_ns);
-  detours_.add(duration_ns);
+  DetourTotals one;
+  one.set_parts(ledger);
+  one.detours = 1;
+  one.incomplete_detours = detour.in_doubt ? 1 : 0;
+  one.detour_ns = one.max_detour_ns = duration_ns;
+  merge(one);
+}
+
+void DetourTotals::merge(const DetourTotals& other) {
+  *this += other;
+  detours = saturating_add(detours, other.detours);
+  incomplete_detours = saturating_add(incomplete_detours, other.incomplete_detours);
+  detour_ns = saturating_add(detour_ns, other.detour_ns);
+  max_detour_ns = std::max(max_detour_ns, other.max_detour_ns);
+}
+
+void CpuStatistics::add_detour(const Detour& detour, const Ledger& ledger) {
+  totals_.add(detour, ledger);
+  detours_.add(detour.end_ns - detour.start_ns);
 }
 
 void CpuStatistics::add_source(SourceId id, Kind kind, std::uint64_t self_ns) {

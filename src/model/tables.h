@@ -23,6 +23,11 @@ struct DetourTotals : Ledger {
   std::uint64_t incomplete_detours = 0;
   std::uint64_t detour_ns = 0;
   std::uint64_t max_detour_ns = 0;
+
+  /// Counts one detour. Asserts that its ledger adds up.
+  void add(const Detour& detour, const Ledger& ledger);
+  /// Counts what another has counted.
+  void merge(const DetourTotals& other);
 };
 
 /// What one source took from the CPU: moments and histogram of its self times.

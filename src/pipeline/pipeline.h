@@ -131,6 +131,7 @@ class Pipeline : public account::Recordable {
   void skip(Stream& stream, const Detour& blind, std::uint64_t& count) const;
   void pass_gaps(Stream& stream, std::vector<probe::TickDetour>::const_iterator& gap, std::uint64_t until_ns) const;
   void look_for_blindness(std::uint64_t now_ns);
+  void turn_recent();
   [[nodiscard]] static account::Sighted sighted(const Stream& stream);
   void add_dropped_origins(ReportLost& lost) const;
   void fill_cpu(const Stream& stream, account::SnapshotDetail detail, account::CpuSnapshot& cpu) const;
@@ -159,6 +160,9 @@ class Pipeline : public account::Recordable {
   std::uint64_t drain_intervals_ns_ = 0;
   std::uint64_t drain_interval_ns_ = 0;
   double staged_share_ = 0;
+  std::uint64_t turned_ns_;         // when the slot of the last minute began that goes on
+  account::RecentMarks marks_;      // of its slots
+  account::Snapshot marked_;        // kept for its memory
   std::uint64_t sight_due_ns_ = 0;  // when to ask the kernel again what it counted
   bool sight_wanted_ = false;
   std::uint64_t clocked_ns_ = 0;  // when the last sample was taken

@@ -356,12 +356,7 @@ void TaskPipeline::fill_cpu(const Stream& stream, account::SnapshotDetail detail
   cpu.current = stream.current;
   // It may have come while the drain went on.
   cpu.current_until_ns = stream.current ? std::max(drained_ns_, stream.current->start_ns) : drained_ns_;
-  if (detail == account::SnapshotDetail::counts) return;
-  if (detail == account::SnapshotDetail::all) {
-    stream.counter->statistics().copy_to(cpu.statistics);
-  } else {
-    stream.counter->statistics().copy_summary_to(cpu.statistics);
-  }
+  account::copy_statistics(*stream.counter, detail, cpu);
 }
 
 account::DroppedOrigins TaskPipeline::dropped_origins() const {

@@ -68,6 +68,10 @@ class TaskPipeline : private account::WatchSink {
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
   /// Fills the CPUs, or adds to them where loops have filled theirs; and adds what was lost.
   void fill(account::Snapshot& snapshot) const;
+  /// The next slot of the last minute begins, where no loop's does.
+  void turn_recent() {
+    for (const auto& counter : own_counters_) counter->recent().turn();
+  }
   /// On all of its CPUs.
   [[nodiscard]] account::DroppedOrigins dropped_origins() const;
   /// From the next drain on, intervals, losses and runs are told to this sink too (nullptr: to none).

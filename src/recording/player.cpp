@@ -65,6 +65,13 @@ Report Player::report() const {
   return account::build_report(snapshot, playback_->sources(), run());
 }
 
+Report Player::recent() const {
+  account::Snapshot snapshot;
+  snapshot.detail = account::SnapshotDetail::recent;
+  playback_->fill(snapshot);
+  return account::build_recent(snapshot, playback_->sources(), run());
+}
+
 HistogramView Player::histograms() const {
   account::Snapshot snapshot;
   playback_->fill(snapshot);
@@ -287,8 +294,9 @@ void Playback::fill(account::Snapshot& snapshot) const {
     cpu.smi_count = counts.smi_count;
     cpu.switches = counts.switches;
     cpu.containment = counts.containment.value_or(account::Containment());
-    if (cpus_[i] != nullptr) cpus_[i]->statistics().copy_to(cpu.statistics);
-    snapshot.lost.incomplete_detours += cpu.statistics.totals().incomplete_detours;
+    if (cpus_[i] == nullptr) continue;
+    account::copy_statistics(cpus_[i]->counter(), snapshot.detail, cpu);
+    snapshot.lost.incomplete_detours += cpus_[i]->statistics().totals().incomplete_detours;
   }
 }
 

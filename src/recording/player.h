@@ -132,6 +132,8 @@ class Player {
   [[nodiscard]] const Playback& playback() const { return *playback_; }
   /// The report, histograms and state of what was played; damage is told in `unsupported`.
   [[nodiscard]] Report report() const;
+  /// What account::build_recent() makes of it all.
+  [[nodiscard]] Report recent() const;
   [[nodiscard]] HistogramView histograms() const;
   [[nodiscard]] StatusView status() const;
 

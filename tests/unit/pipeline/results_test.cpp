@@ -3,6 +3,7 @@
 // alone.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <map>
 #include <sstream>
 
 #include "noisectl/top/delta.h"
@@ -65,7 +66,81 @@ Report play_to_the_middle(Node& node) {
   return *middle;
 }
 
+// What two reports of one run have counted of a CPU between them; the first may be empty.
+void check_between(const Report& before, const Report& after, const Report& recent, std::size_t place) {
+  const ReportCpu then = place < before.cpus.size() ? before.cpus[place] : ReportCpu();
+  const ReportCpu& now = after.cpus.at(place);
+  const ReportCpu& cpu = recent.cpus.at(place);
+  CHECK(cpu.cpu == now.cpu);
+  CHECK(cpu.observed_ns == now.observed_ns - then.observed_ns);
+  CHECK(cpu.iterations == now.iterations - then.iterations);
+  CHECK(cpu.detours == now.detours - then.detours);
+  CHECK(cpu.detour_ns == now.detour_ns - then.detour_ns);
+  CHECK(cpu.explained_ns == now.explained_ns - then.explained_ns);
+  CHECK(cpu.overhead_ns == now.overhead_ns - then.overhead_ns);
+  CHECK(cpu.adds_up_to(cpu.detour_ns));
+  using Sums = std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>;
+  const auto sums_of = [&](const Report& report) {
+    Sums sums;
+    for (const ReportSource& source : report.sources) {
+      if (source.cpu == cpu.cpu) sums[source.kind + ":" + source.name] = {source.count, source.total_ns};
+    }
+    return sums;
+  };
+  Sums expected = sums_of(after);
+  for (const auto& [name, sum] : sums_of(before)) {
+    expected[name].first -= sum.first;
+    expected[name].second -= sum.second;
+  }
+  std::erase_if(expected, [](const auto& sum) { return sum.second.first == 0; });
+  CHECK(sums_of(recent) == expected);
+}
+
 }  // namespace
+
+TEST_CASE("the last minute of each of many CPUs is what was counted there since", "[pipeline][recent]") {
+  for (const std::size_t count : {std::size_t{1}, std::size_t{5}, std::size_t{256}}) {
+    std::vector<unsigned> cpus;
+    for (std::size_t i = 0; i < count; ++i) cpus.push_back(static_cast<unsigned>(i));
+    INFO(count << " CPUs");
+    Node node(cpus);
+    // With the one of finish(). The slot that goes on is empty at the end.
+    constexpr std::size_t kDrains = Story::kRounds + 1;
+    std::size_t drains = 0;
+    Report before;
+    std::vector<std::size_t> shown;  // detours of each CPU until then
+    node.play([&] {
+      ++drains;
+      if (drains == Story::kRounds / 2) {  // no slot has ended: it is everything
+        const Report all = node.report();
+        const Report recent = node.recent();
+        CHECK(recent.elapsed_ns == all.elapsed_ns);
+        for (std::size_t place = 0; place < count; ++place) check_between(Report(), all, recent, place);
+      }
+      if (drains == kDrains - (kRecentSlots - 1)) {
+        before = node.report();
+        for (const unsigned cpu : cpus) shown.push_back(node.detours(cpu).size());
+      }
+      if (drains >= Story::kRounds / 2) node.pass(kRecentSlotNs);  // from now on, each drain ends a slot
+    });
+    const Report all = node.report();
+    const Report recent = node.recent();
+    CHECK(recent.elapsed_ns == all.elapsed_ns - before.elapsed_ns);
+    CHECK(recent.cpus.size() == count);
+    for (std::size_t place = 0; place < count; ++place) {
+      INFO("place " << place);
+      check_between(before, all, recent, place);
+      std::uint64_t longest_ns = 0;
+      const std::vector<DetourView>& detours = node.detours(cpus[place]);
+      for (std::size_t i = shown.at(place); i < detours.size(); ++i)
+        longest_ns = std::max(longest_ns, detours[i].duration_ns);
+      CHECK(recent.cpus.at(place).max_detour_ns == longest_ns);
+      std::uint64_t parts_ns = 0;
+      for (const ReportPart& part : recent.cpus.at(place).longest) parts_ns += part.self_ns;
+      CHECK(parts_ns == longest_ns);
+    }
+  }
+}
 
 TEST_CASE("metrics and the live view tell of each of several CPUs what they tell of it alone", "[pipeline]") {
   Node node(kSomeCpus);

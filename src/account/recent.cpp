@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counting in slots, and adding them up.
+#include "account/recent.h"
+
+#include <algorithm>
+
+namespace noised::account {
+
+RecentSource& RecentStatistics::row(SourceId id, Kind kind) {
+  std::vector<RecentSource>& rows = slots_[current_].sources;
+  std::uint32_t& row = row_of_[id];
+  if (row == 0) {
+    rows.push_back({id, kind, {}, 0});
+    row = static_cast<std::uint32_t>(rows.size());
+  }
+  return rows[row - 1];
+}
+
+void RecentStatistics::count(const DetourLedger& ledger) {
+  RecentCounts& slot = slots_[current_];
+  const bool is_longest = ledger.detour.end_ns - ledger.detour.start_ns > slot.totals.max_detour_ns;
+  slot.totals.add(ledger.detour, ledger);
+  if (is_longest) {
+    for (RecentSource& source : slot.sources) source.longest_ns = 0;
+  }
+  const auto add = [&](SourceId id, Kind kind, std::uint64_t ns) {
+    RecentSource& source = row(id, kind);
+    source.moments.add(ns);
+    if (is_longest) source.longest_ns += ns;
+  };
+  for (const LedgerEntry& entry : ledger.entries) add(entry.source, entry.kind, entry.self_ns);
+  ledger.for_each_gap([&](Kind kind, std::uint64_t ns) { add(sources_.gap(kind), kind, ns); });
+}
+
+void RecentStatistics::turn() {
+  for (const RecentSource& source : slots_[current_].sources) row_of_[source.id] = 0;
+  current_ = (current_ + 1) % kRecentSlots;
+  slots_[current_].totals = DetourTotals();
+  slots_[current_].sources.clear();
+}
+
+void RecentStatistics::sum_to(RecentCounts& out) const {
+  out.totals = DetourTotals();
+  out.sources.clear();
+  std::vector<std::uint32_t> row_of(SourceTable::kCapacity, 0);
+  const auto longest =
+      std::ranges::max_element(slots_, {}, [](const RecentCounts& slot) { return slot.totals.max_detour_ns; });
+  for (const RecentCounts& slot : slots_) {
+    out.totals.merge(slot.totals);
+    for (const RecentSource& source : slot.sources) {
+      std::uint32_t& row = row_of[source.id];
+      if (row == 0) {
+        out.sources.push_back({source.id, source.kind, {}, 0});
+        row = static_cast<std::uint32_t>(out.sources.size());
+      }
+      RecentSource& sum = out.sources[row - 1];
+      sum.moments.merge(source.moments);
+      if (&slot == &*longest) sum.longest_ns = source.longest_ns;
+    }
+  }
+}
+
+ReportLost lost_between(const ReportLost& before, const ReportLost& after) {
+  const auto since = [](std::uint64_t then, std::uint64_t now) { return now - std::min(then, now); };
+  ReportLost lost;
+  lost.events = since(before.events, after.events);
+  lost.detours = since(before.detours, after.detours);
+  lost.unpaired = since(before.unpaired, after.unpaired);
+  lost.missed_runs = since(before.missed_runs, after.missed_runs);
+  lost.incomplete_detours = since(before.incomplete_detours, after.incomplete_detours);
+  for (const ReportLoss& loss : after.by) {
+    const auto then = std::ranges::find_if(
+        before.by, [&](const ReportLoss& other) { return other.cpu == loss.cpu && other.reason == loss.reason; });
+    const std::uint64_t count = since(then == before.by.end() ? 0 : then->count, loss.count);
+    if (count != 0) lost.by.push_back({loss.cpu, loss.reason, count});
+  }
+  return lost;
+}
+
+}  // namespace noised::account

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last minute: what CPUs lost since a moment that moves on, in slots. Pure: no clock, no I/O.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "account/attributor.h"
+#include "model/moments.h"
+#include "model/report.h"
+#include "model/sources.h"
+#include "model/tables.h"
+#include "model/types.h"
+
+namespace noised::account {
+
+/// What counts as lately: the slot that goes on and those before it, so 60 s and up to 10 more.
+inline constexpr std::size_t kRecentSlots = 7;
+inline constexpr std::uint64_t kRecentSlotNs = 10'000'000'000;
+
+/// What one source took, and how much of that in the longest detour.
+struct RecentSource {
+  SourceId id = 0;
+  Kind kind = Kind::none;
+  Moments moments;
+  std::uint64_t longest_ns = 0;
+};
+
+/// What one CPU lost.
+struct RecentCounts {
+  DetourTotals totals;
+  std::vector<RecentSource> sources;  ///< each once
+};
+
+/// The slots of one CPU. What is counted, is so in the slot that goes on: slots are times of drains, not of detours.
+class RecentStatistics {
+ public:
+  /// `sources` outlives this.
+  explicit RecentStatistics(const SourceTable& sources) : sources_(sources), row_of_(SourceTable::kCapacity, 0) {}
+
+  /// Counts a ledger, in some 5 ns an entry. Allocates only where a slot has more sources than it ever had.
+  void count(const DetourLedger& ledger);
+  /// The next slot begins; the oldest is forgotten.
+  void turn();
+  /// The sums of all slots, into `out`, whose memory is used again.
+  void sum_to(RecentCounts& out) const;
+
+ private:
+  RecentSource& row(SourceId id, Kind kind);
+
+  const SourceTable& sources_;
+  std::array<RecentCounts, kRecentSlots> slots_;
+  std::size_t current_ = 0;
+  std::vector<std::uint32_t> row_of_;  // by source: its row in the current slot, from 1; 0: it has none
+};
+
+/// What was counted of a machine until a moment, in ns since the start.
+struct RecentMark {
+  struct Cpu {
+    std::uint64_t observed_ns = 0;
+    std::uint64_t iterations = 0;
+    std::uint64_t blind_ns = 0;
+    std::uint64_t steal_ns = 0;
+  };
+  std::uint64_t elapsed_ns = 0;
+  ReportLost lost;
+  std::vector<Cpu> cpus;  ///< by place; empty: nothing was
+};
+
+/// When each slot began.
+class RecentMarks {
+ public:
+  /// The next slot begins with this mark, which the caller fills; the oldest is forgotten.
+  RecentMark& turn() {
+    current_ = (current_ + 1) % kRecentSlots;
+    turned_ += turned_ < kRecentSlots ? 1 : 0;
+    return marks_[current_];
+  }
+  /// The begin of the oldest slot.
+  [[nodiscard]] const RecentMark& oldest() const {
+    return marks_[turned_ < kRecentSlots ? 0 : (current_ + 1) % kRecentSlots];
+  }
+
+ private:
+  std::array<RecentMark, kRecentSlots> marks_;  // the first is the start
+  std::size_t current_ = 0;
+  std::size_t turned_ = 0;
+};
+
+/// What was lost in between: each counter and each reason.
+ReportLost lost_between(const ReportLost& before, const ReportLost& after);
+
+}  // namespace noised::account
