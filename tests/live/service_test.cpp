@@ -253,6 +253,10 @@ TEST_CASE("service: the metrics port serves a monitoring system and nothing more
   CHECK(metrics.out.ends_with("200"));
   CHECK(metrics.out.find("noised_detours_total{cpu=\"" + std::to_string(service.cpu) + "\"} ") != std::string::npos);
   CHECK(fetch("/-/healthy").out == "healthy\n200");
+  // A host that takes the daemon's CPU for long may make it lose something: then it says so.
+  const std::string ready = fetch("/-/ready").out;
+  CHECK((ready == "ready\n200" || ready.starts_with("not ready: data was lost in the last minute")));
+  CHECK(fetch("/metrics").out.find("\nnoised_ready ") != std::string::npos);
   CHECK(fetch("/").out.find("<a href=\"/metrics\">") != std::string::npos);
   for (const char* const path : {"/v1/report", "/v1/status", "/v1/detours", "/metrics/", "/etc/passwd"}) {
     INFO(path);

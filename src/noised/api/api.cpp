@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/clocks.h"
 #include "noised/api/recording_stream.h"
 #include "noised/api/watch_stream.h"
 #include "probe/footprint.h"
@@ -70,10 +71,10 @@ class DetourStream : public StreamSource {
 };
 
 template <typename Build>
-HttpResponse from_snapshot(const ApiContext& context, Build build) {
+HttpResponse from_snapshot(const ApiContext& context, account::SnapshotDetail detail, Build build) {
   HttpResponse response;
-  const bool fresh =
-      context.snapshots.read([&](const account::Snapshot& snapshot) { response.body = build(snapshot) + '\n'; });
+  const bool fresh = context.snapshots.read(
+      [&](const account::Snapshot& snapshot) { response.body = build(snapshot) + '\n'; }, detail);
   return fresh ? response : http_error(503, "the pipeline does not answer");
 }
 
@@ -93,6 +94,12 @@ std::string status_json(const ApiContext& context, const account::Snapshot& snap
         {to_string(place), std::string(to_string(kind)), row.cpus, row.least_ns, row.most_ns, row.samples});
   });
   return views::to_json(status);
+}
+
+std::string recent_json(const ApiContext& context, const account::Snapshot& snapshot) {
+  Report report = account::build_recent(snapshot, context.sources, context.run);
+  report.start = utc_now(report.elapsed_ns);
+  return views::to_json(report);
 }
 
 StreamReply open_detours(const ApiContext& context, const HttpRequest& request) {
@@ -174,9 +181,10 @@ HttpResponse reload(const ApiContext& context) {
 }  // namespace
 
 std::vector<HttpRoute> make_routes(const ApiContext& context) {
-  const auto plain = [&context](auto build) {
-    return PlainHandler([context, build](const HttpRequest&) {
-      return from_snapshot(context, [&](const account::Snapshot& snapshot) { return build(context, snapshot); });
+  const auto plain = [&context](auto build, account::SnapshotDetail detail = account::SnapshotDetail::all) {
+    return PlainHandler([context, build, detail](const HttpRequest&) {
+      return from_snapshot(context, detail,
+                           [&](const account::Snapshot& snapshot) { return build(context, snapshot); });
     });
   };
   std::vector<HttpRoute> routes;
@@ -184,6 +192,7 @@ std::vector<HttpRoute> make_routes(const ApiContext& context) {
   routes.push_back({"/v1/report", plain([](const ApiContext& c, const account::Snapshot& snapshot) {
                       return views::to_json(account::build_report(snapshot, c.sources, c.run));
                     })});
+  routes.push_back({"/v1/recent", plain(recent_json, account::SnapshotDetail::recent)});
   routes.push_back({"/v1/histogram", plain([](const ApiContext& c, const account::Snapshot& snapshot) {
                       return views::to_json(account::build_histograms(snapshot, c.sources));
                     })});

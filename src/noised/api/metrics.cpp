@@ -172,6 +172,8 @@ void add_daemon(Families& families, const account::Snapshot& snapshot, const acc
                          MetricType::Gauge),
               {}, *snapshot.clock.containment);
   }
+  add_value(add_family(families, "noised_ready", "1 if nothing was lost in the last minute.", MetricType::Gauge), {},
+            account::complete_lately(snapshot) ? 1 : 0);
   MetricFamily& drains = add_family(families, "noised_drain_interval_seconds",
                                     "Time from one emptying of the ring buffers to the next.", MetricType::Histogram);
   add_histogram(drains, {}, snapshot.drain_intervals, snapshot.drain_intervals_ns);

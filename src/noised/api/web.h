@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a monitoring system asks for: /, /metrics and /-/healthy.
+// What a monitoring system asks for: /, /metrics, /-/healthy and /-/ready.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,6 @@
 #include "noised/http/http_server.h"
 
 namespace noised::daemon {
-
-/// Whether data was lost lately. Judged by its askers: what was lost between two questions shows in the answer to the
-/// second.
-class Health {
- public:
-  /// A loss is told of for so long.
-  static constexpr std::uint64_t kMemoryNs = 60'000'000'000;
-
-  /// True if nothing was lost since the question before, nor in the time that is remembered.
-  bool judge(const ReportLost& lost, std::uint64_t now_ns);
-
- private:
-  std::uint64_t lost_ = 0;  // in all, at the last question
-  std::uint64_t lost_ns_ = 0;
-};
 
 /// The state of these routes, shared by all listeners; HTTP thread only.
 class Web {
@@ -44,20 +29,19 @@ class Web {
   std::vector<HttpRoute> routes();
 
  private:
-  HttpResponse metrics(std::uint64_t now_ns);
-  HttpResponse healthy(std::uint64_t now_ns);
-  HttpResponse judge(std::uint64_t now_ns);
+  HttpResponse metrics();
+  HttpResponse healthy();
+  HttpResponse ready();
+  void look(std::uint64_t now_ns);
 
   account::SnapshotExchange& snapshots_;
   const SourceTable& sources_;
   const account::RunDescription& run_;
   Metrics metrics_;
-  Health health_;
   std::uint64_t fresh_ns_;
-  std::shared_ptr<const std::string> body_;
-  std::uint64_t made_ns_ = 0;
-  HttpResponse verdict_;
-  std::uint64_t judged_ns_ = 0;
+  std::shared_ptr<const std::string> body_;  // null: the pipeline did not answer
+  bool complete_ = false;
+  std::uint64_t looked_ns_ = 0;
 };
 
 }  // namespace noised::daemon

@@ -175,17 +175,18 @@ TEST_CASE("every reason of a loss has a series") {
   }
 }
 
-TEST_CASE("health forgets a loss after a minute, not before") {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  Health health;
-  ReportLost lost;
-  CHECK(health.judge(lost, 10 * kSecond));
-  lost.events = 5;
-  CHECK_FALSE(health.judge(lost, 20 * kSecond));
-  CHECK_FALSE(health.judge(lost, 80 * kSecond));
-  CHECK(health.judge(lost, 81 * kSecond));
-  lost.missed_runs = 1;
-  CHECK_FALSE(health.judge(lost, 500 * kSecond));
+TEST_CASE("noised is ready where nothing was lost in the last minute, whatever was before") {
+  Scene scene;
+  const auto ready = [&] {
+    return samples_of(Metrics(10).text(scene.snapshot, scene.sources, scene.run)).at("noised_ready");
+  };
+  CHECK(ready() == 1);
+  scene.snapshot.lost.events = 5;
+  CHECK(ready() == 0);
+  scene.snapshot.before.lost.events = 5;
+  CHECK(ready() == 1);
+  scene.snapshot.lost.missed_runs = 1;
+  CHECK(ready() == 0);
 }
 
 }  // namespace noised
