@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times and sizes: a decimal number and a unit, exact or refused.
+// Times, sizes and shares: a decimal number and a unit, exact or refused.
 #include "base/units.h"
 
 #include <array>
@@ -86,6 +86,8 @@ constexpr std::array kSizeUnits = {
     Unit{"", 1}, Unit{"B", 1}, Unit{"KiB", 1ULL << 10}, Unit{"MiB", 1ULL << 20}, Unit{"GiB", 1ULL << 30},
 };
 
+constexpr std::array kShareUnits = {Unit{"%", 10'000'000}};
+
 }  // namespace
 
 Result<std::uint64_t> parse_time(std::string_view text) {
@@ -96,6 +98,10 @@ Result<std::uint64_t> parse_time(std::string_view text) {
 Result<std::uint64_t> parse_size(std::string_view text) {
   return parse_quantity(
       text, {"size", "bytes", "write a number with KiB, MiB or GiB (none: bytes), such as 2MiB", kSizeUnits});
+}
+
+Result<std::uint64_t> parse_share(std::string_view text) {
+  return parse_quantity(text, {"share", "billionths", "write percent, such as 0.1%", kShareUnits});
 }
 
 }  // namespace noised

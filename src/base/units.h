@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values with units as users write them: times and sizes.
+// Values with units as users write them: times, sizes and shares.
 #pragma once
 
 #include <cstdint>
@@ -14,5 +14,8 @@ Result<std::uint64_t> parse_time(std::string_view text);
 
 /// A size such as "65536", "512KiB", "2MiB" in bytes; usage error otherwise.
 Result<std::uint64_t> parse_size(std::string_view text);
+
+/// A share such as "0.1%" in billionths; usage error otherwise.
+Result<std::uint64_t> parse_share(std::string_view text);
 
 }  // namespace noised

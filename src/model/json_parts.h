@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/check.h"
 #include "model/json_fields.h"
 #include "model/report.h"
 #include "model/views.h"
@@ -117,6 +118,36 @@ inline constexpr auto kReportFields = [](auto& report, const auto& field) {
   field("cpus", report.cpus, kCpuFields);
   field("sources", report.sources, kCpuSourceFields);
   field("combinations", report.combinations, kCombinationFields);
+};
+
+inline constexpr auto kExcessFields = [](auto& excess, const auto& field) {
+  field("cpu", excess.cpu);
+  field.nullable("source", excess.source);
+  if (field.has("found_ns", excess.found_ns)) {
+    field("found_ns", excess.found_ns);
+    field("allowed_ns", excess.allowed_ns);
+  }
+  if (field.has("found_share", excess.found_share)) {
+    field("found_share", excess.found_share);
+    field("allowed_share", excess.allowed_share);
+  }
+  field("by", excess.by, kPartOfDetourFields);
+};
+
+inline constexpr auto kUnseenFields = [](auto& unseen, const auto& field) {
+  field("cpu", unseen.cpu);
+  field("reason", unseen.reason);
+};
+
+inline constexpr auto kCheckFields = [](auto& check, const auto& field) {
+  field.schema("noised.check/1");
+  field("verdict", check.verdict);
+  field("elapsed_ns", check.elapsed_ns);
+  field("cpus", check.cpus);
+  field("max_detour_ns", check.max_detour_ns);
+  field("max_share", check.max_share);
+  field("noisy", check.noisy, kExcessFields);
+  field("blind", check.blind, kUnseenFields);
 };
 
 inline constexpr auto kEntryFields = [](auto& entry, const auto& field) {

@@ -4,29 +4,17 @@
 
 #include <fmt/format.h>
 
-#include "fuzz.h"
 #include "noised/config.h"
+#include "toml_text.h"
 
 using namespace noised;
 using namespace noised::daemon;
 using fuzz::check;
+using fuzz::quoted;
 
 namespace {
 
 constexpr const char* kFile = "fuzz.conf";
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (fuzz::is_one_line({&c, 1})) {
-      out += c;
-    } else {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    }
-  }
-  return out + '"';
-}
 
 const char* name_of(LogLevel level) {
   switch (level) {
@@ -62,21 +50,13 @@ std::string written(const Config& config) {
   return text;
 }
 
-void check_place(const Error& error) {
-  const std::string prefix = std::string(kFile) + ":";
-  check(error.what.starts_with(prefix), "the error names the file", error.what);
-  const std::size_t end = error.what.find_first_not_of("0123456789", prefix.size());
-  check(end != std::string::npos && end > prefix.size() && error.what.substr(end).starts_with(": "),
-        "the error names the line", error.what);
-}
-
 }  // namespace
 
 extern "C" int fuzz_parse_config(const std::uint8_t* data, std::size_t size) {
   const auto config = parse_config(std::string(fuzz::text(data, size)), kFile);
   if (!config) {
     fuzz::check_error(config.error(), ExitCode::usage);
-    check_place(config.error());
+    fuzz::check_place(config.error(), kFile);
     return 0;
   }
   const Config& read = config.value();

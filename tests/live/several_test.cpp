@@ -101,6 +101,15 @@ std::map<unsigned, std::set<std::string>> expected_tasks(const std::vector<unsig
   return own;
 }
 
+// By CPU, whom `noisectl check` blames.
+std::map<unsigned, std::set<std::string>> tasks_blamed(const std::string& check) {
+  std::map<unsigned, std::set<std::string>> blamed;
+  for (const Json& noisy : object_in(check).at("noisy")) {
+    for (const Json& part : noisy.at("by")) blamed[noisy.at("cpu").get<unsigned>()].insert(part.at("name"));
+  }
+  return blamed;
+}
+
 // By CPU, which of the loads' tasks its detours name.
 std::map<unsigned, std::set<std::string>> tasks_seen(const std::string& stream) {
   std::map<unsigned, std::set<std::string>> seen;
@@ -225,6 +234,10 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   }
   const Outcome status = ask({"status", "--json"});
   CHECK(status.exit_code == 0);
+  const Arguments check{"check", "--json", "--source", "task:only-cpu*=1ms"};
+  const Outcome lately = ask(check);
+  CHECK(lately.exit_code == 3);
+  CHECK(tasks_blamed(lately.out) == expected_tasks(cpus));
   follower.signal(SIGINT);
   const Outcome followed = follower.wait();
   INFO(followed.err);
@@ -243,6 +256,7 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
     return run(all, patient_for(3));
   };
   CHECK(replay({"report", "--json"}).out == ended.out);
+  CHECK(tasks_blamed(replay(check).out) == expected_tasks(cpus));
   const Json histogram = object_in(replay({"histogram", "--json"}).out);
   std::map<unsigned, std::uint64_t> told;
   const std::vector<DetourView> detours = recorded_detours(file);

@@ -37,6 +37,7 @@ namespace noised::client {
   EACH(latencytest)             \
   EACH(phases)                  \
   EACH(watch)                   \
+  EACH(check)                   \
   EACH(reload)                  \
   EACH(selftest)
 
