@@ -167,6 +167,14 @@ Status check_together(const Config& config) {
                      "the daemon would disturb its own measurement: name others, or leave it empty");
 }
 
+std::optional<Config> watching_instead(Config config) {
+  if (config.cpus != "isolated" || config.mode == Mode::watch) return std::nullopt;
+  config.cpus = "all";
+  config.mode = Mode::watch;
+  if (!check_together(config)) return std::nullopt;
+  return config;
+}
+
 std::string differences(const Config& one, const Config& other) {
   struct Difference {
     bool differs;

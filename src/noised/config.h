@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -70,6 +71,11 @@ Status check_fits_duty_cycle(const char* what, std::uint64_t ns, unsigned duty_p
 
 /// What is wrong between settings that are good each; usage error.
 Status check_together(const Config& config);
+
+/// What is measured where `cpus` are the isolated ones and there are none, so that the daemon starts everywhere with
+/// the configuration that it is shipped with: the tasks of all CPUs. Nothing where something else was asked for, or
+/// what only a loop has.
+std::optional<Config> watching_instead(Config config);
 
 /// The keys that differ ("probe.cpus, log.level"), for people.
 std::string differences(const Config& one, const Config& other);

@@ -48,12 +48,8 @@ void warn_of_throttling(const Log& log) {
 
 }  // namespace
 
-Daemon::Daemon(const Options& options, Log& log, CpuChoice cpus)
-    : options_(options),
-      log_(log),
-      cpus_(std::move(cpus)),
-      is_virtual_(system::is_virtual_machine()),
-      sources_(options.config.categories) {}
+Daemon::Daemon(const Options& options, Log& log)
+    : options_(options), log_(log), is_virtual_(system::is_virtual_machine()), sources_(options.config.categories) {}
 
 // The server reads what the others own; the probes write to the tracer's maps.
 Daemon::~Daemon() {
@@ -68,11 +64,13 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
   if (Status initial = system::check_namespaces(); !initial) return initial.error();
   auto allowed = allowed_cpus();
   if (!allowed) return allowed.error();
-  const Config& config = options.config;
+  std::unique_ptr<Daemon> daemon(new Daemon(options, log));
+  daemon->watch_instead();
+  const Config& config = daemon->options_.config;
   const CpuUse use = config.mode == Mode::watch ? CpuUse::watch : CpuUse::probe;
   auto cpus = choose_cpus(config.cpus, config.housekeeping_cpus, allowed.value(), use);
   if (!cpus) return cpus.error();
-  std::unique_ptr<Daemon> daemon(new Daemon(options, log, std::move(cpus).value()));
+  daemon->cpus_ = std::move(cpus).value();
   if (Status confined = confine_to(daemon->cpus_.housekeeping); !confined) return confined.error();
   // The order matters: what can fail by a mistake comes first; what takes privileges before they are given up, and that
   // before there is a second thread; memory is trimmed before a probe could notice.
@@ -95,6 +93,20 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
     }
   }
   return daemon;
+}
+
+void Daemon::watch_instead() {
+  const auto isolated = isolated_cpus();
+  if (options_.names_cpus || !isolated || !isolated.value().empty()) return;
+  const auto instead = watching_instead(options_.config);
+  if (!instead) return;
+  options_.config = *instead;
+  watches_instead_ = true;
+  constexpr const char* kWhy =
+      "no CPU is isolated here, so no loop measures, and the tasks of all CPUs are watched; for a loop, boot with "
+      "isolcpus=LIST, or name CPUs in probe.cpus";
+  log_.warning("{}", kWhy);
+  run_.unsupported.push_back(std::string("detours: ") + kWhy);
 }
 
 Status Daemon::create_recording() {

@@ -46,7 +46,8 @@ class Daemon {
   Result<Report> finish();
 
  private:
-  Daemon(const Options& options, Log& log, CpuChoice cpus);
+  Daemon(const Options& options, Log& log);
+  void watch_instead();
   Status create_recording();
   void remove_recording();
   Status listen();
@@ -80,6 +81,7 @@ class Daemon {
   void describe();
 
   Options options_;
+  bool watches_instead_ = false;  // as watching_instead() says
   Log& log_;
   CpuChoice cpus_;
   bool is_virtual_;

@@ -173,7 +173,8 @@ ReloadOutcome Daemon::read_configuration() {
   auto read = options_.read_again();
   if (!read) return read.error();
   if (read.value().config_file.empty()) return failure(options_.config_file + " is gone");
-  const Config& now = read.value().config;
+  Config now = read.value().config;
+  if (watches_instead_) now = watching_instead(now).value_or(now);
   options_.config.log_level = now.log_level;
   options_.config.drain_interval_ns = now.drain_interval_ns;
   return differences(options_.config, now);

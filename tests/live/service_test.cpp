@@ -13,6 +13,7 @@
 #include <random>
 #include <set>
 
+#include "base/cpus.h"
 #include "base/files.h"
 #include "command.h"
 #include "left_behind.h"
@@ -279,6 +280,32 @@ TEST_CASE("service: a socket that the manager passes serves the metrics") {
   CHECK(service.answers());
   daemon.signal(SIGTERM);
   CHECK(daemon.wait().exit_code == 0);
+}
+
+TEST_CASE("service: with the shipped configuration it starts, also where no CPU is isolated") {
+  const Service service;
+  service.configure(read_file(kTree + "/noised.conf").value());
+  const Arguments by_file{kNoised, "--config", service.file, "--socket", service.socket, "--web.listen-address", ""};
+  Background daemon(by_file);
+  REQUIRE(eventually([&] { return service.answers(); }));
+  const Outcome status = run({kNoisectl, "--socket", service.socket, "status", "--json"});
+  const nlohmann::json shown = nlohmann::json::parse(status.out);
+  const std::vector<unsigned> isolated = isolated_cpus().value();
+  CHECK(shown.at("mode") == (isolated.empty() ? "watch" : "probe"));
+  CHECK(shown.at("probe_cpus") == format_cpu_list(isolated.empty() ? online_cpus().value() : isolated));
+  const bool is_told = daemon.err().find("no CPU is isolated here") != std::string::npos;
+  CHECK(is_told == isolated.empty());
+  CHECK((status.out.find("detours: no CPU is isolated here") != std::string::npos) == isolated.empty());
+  // What it does instead is no other setting than the file's.
+  CHECK(run({kNoisectl, "--socket", service.socket, "reload"}).out == "reloaded\n");
+  daemon.signal(SIGTERM);
+  CHECK(daemon.wait().exit_code == 0);
+  if (!isolated.empty()) return;
+  Arguments by_flag = by_file;
+  by_flag.insert(by_flag.end(), {"--cpus", "isolated"});
+  const Outcome refused = run(by_flag);
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("this machine has no such CPU") != std::string::npos);
 }
 
 TEST_CASE("service: a loop with a duty cycle leaves the CPU for the rest of the time, and loses nothing by that") {
