@@ -14,7 +14,9 @@ namespace noised::live {
 /// Tests that compare counts exactly need it on virtual machines whose host shadows the guest's page tables: the first
 /// process of such a guest was seen to execute kernel text as it was before any tracepoint was switched on, so that
 /// neither BPF nor ftrace is called for what happens while it, or a kernel thread on its page tables, has the CPU
-/// (11 switches to it traced in 3 s, none of the 11 back). noised counts that as `unpaired`.
+/// (11 switches to it traced in 3 s, none of the 11 back). noised counts that as `unpaired`. The interrupts that it
+/// sends have no sender either, so that its translations are flushed too: one came where it had run before, when it
+/// freed memory (one in four storms of 1.3 s while it printed megabytes, none in 40 without that).
 class QuietCpu {
  public:
   explicit QuietCpu(unsigned cpu);
