@@ -3,6 +3,10 @@
 #include "account/recent.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 namespace noised::account {
 
@@ -68,10 +72,12 @@ ReportLost lost_between(const ReportLost& before, const ReportLost& after) {
   lost.unpaired = since(before.unpaired, after.unpaired);
   lost.missed_runs = since(before.missed_runs, after.missed_runs);
   lost.incomplete_detours = since(before.incomplete_detours, after.incomplete_detours);
+  using Key = std::pair<std::optional<unsigned>, std::string_view>;
+  std::map<Key, std::uint64_t> counted;
+  for (const ReportLoss& loss : before.by) counted.emplace(Key(loss.cpu, loss.reason), loss.count);
   for (const ReportLoss& loss : after.by) {
-    const auto then = std::ranges::find_if(
-        before.by, [&](const ReportLoss& other) { return other.cpu == loss.cpu && other.reason == loss.reason; });
-    const std::uint64_t count = since(then == before.by.end() ? 0 : then->count, loss.count);
+    const auto then = counted.find(Key(loss.cpu, loss.reason));
+    const std::uint64_t count = since(then == counted.end() ? 0 : then->second, loss.count);
     if (count != 0) lost.by.push_back({loss.cpu, loss.reason, count});
   }
   return lost;

@@ -89,7 +89,7 @@ class RecentMarks {
   std::size_t turned_ = 0;
 };
 
-/// What was lost in between: each counter and each reason.
+/// What was lost in between: each counter and each reason. One that has gone back, as a damaged file may say, is 0.
 ReportLost lost_between(const ReportLost& before, const ReportLost& after);
 
 }  // namespace noised::account

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 
 namespace noised::account {
@@ -32,8 +33,10 @@ void copy_statistics(const LedgerCounter& counter, SnapshotDetail detail, CpuSna
 }
 
 bool complete_lately(const Snapshot& snapshot) {
-  const ReportLost lost = lost_between(snapshot.before.lost, snapshot.lost);
-  return (lost.events | lost.detours | lost.unpaired | lost.missed_runs) == 0;
+  const auto sum = [](const ReportLost& lost) {
+    return std::array{lost.events, lost.detours, lost.unpaired, lost.missed_runs};
+  };
+  return sum(snapshot.before.lost) == sum(snapshot.lost);
 }
 
 void to_mark(const Snapshot& snapshot, RecentMark& mark) {

@@ -23,6 +23,9 @@ constexpr std::uint64_t kLargestToleranceNs = 10'000;
 constexpr std::uint64_t kSightIntervalNs = 2'000'000'000;
 constexpr std::uint64_t kSightShare = 1000;
 
+// A rest takes a tenth of that at most, and a phase of fixed work as much.
+constexpr std::uint64_t kStuckNs = 2'000'000'000;
+
 std::vector<unsigned> cpus_of(std::span<probe::MeasuringLoop* const> loops) {
   std::vector<unsigned> cpus;
   for (const probe::MeasuringLoop* const loop : loops) cpus.push_back(loop->cpu());
@@ -378,10 +381,20 @@ void Pipeline::fill_cpu(const Stream& stream, account::SnapshotDetail detail, ac
   cpu.observed_ns = stream.observed_ns;
   cpu.smi_count = stream.loop.smi_count();
   cpu.containment = watched.matcher().containment();
+  if (detail == account::SnapshotDetail::recent) cpu.blind_ns += stuck_ns(stream);
   // A file read: for recordings, once a second, and at the end, when it is none; not for those who ask for a report.
   const bool wanted = detail == account::SnapshotDetail::counts || !stream.loop.is_running();
   cpu.switches = wanted ? stream.loop.switches() : std::nullopt;
   account::copy_statistics(watched.counter(), detail, cpu);
+}
+
+// A detour is told when it is over. One that goes on for so long is in nothing that was counted, and the loop that it
+// keeps from observing is not away.
+std::uint64_t Pipeline::stuck_ns(const Stream& stream) const {
+  if (stream.first_ns == 0 || !stream.loop.is_running() || stream.loop.is_away() || stream.loop.is_aside()) return 0;
+  const std::uint64_t observed_until_ns = clock_.to_ns(stream.last_ticks);
+  const std::uint64_t since_ns = drained_ns_ - std::min(drained_ns_, observed_until_ns);
+  return since_ns < kStuckNs ? 0 : since_ns;
 }
 
 void Pipeline::add_dropped_origins(ReportLost& lost) const {

@@ -133,6 +133,7 @@ class Pipeline : public account::Recordable {
   void look_for_blindness(std::uint64_t now_ns);
   void turn_recent();
   [[nodiscard]] static account::Sighted sighted(const Stream& stream);
+  [[nodiscard]] std::uint64_t stuck_ns(const Stream& stream) const;
   void add_dropped_origins(ReportLost& lost) const;
   void fill_cpu(const Stream& stream, account::SnapshotDetail detail, account::CpuSnapshot& cpu) const;
 

@@ -84,24 +84,6 @@ void subtract(const account::Containment& from, account::Containment& to) {
   to.contained = since(from.contained, to.contained);
 }
 
-ReportLost lost_between(const ReportLost& from, const ReportLost& to) {
-  ReportLost lost;
-  lost.events = since(from.events, to.events);
-  lost.detours = since(from.detours, to.detours);
-  lost.unpaired = since(from.unpaired, to.unpaired);
-  lost.missed_runs = since(from.missed_runs, to.missed_runs);
-  lost.incomplete_detours = since(from.incomplete_detours, to.incomplete_detours);
-  using Key = std::pair<std::optional<unsigned>, std::string_view>;
-  std::map<Key, std::uint64_t> before;
-  for (const ReportLoss& loss : from.by) before.emplace(Key(loss.cpu, loss.reason), loss.count);
-  for (ReportLoss loss : to.by) {
-    const auto found = before.find(Key(loss.cpu, loss.reason));
-    if (found != before.end()) loss.count = since(found->second, loss.count);
-    if (loss.count != 0) lost.by.push_back(std::move(loss));
-  }
-  return lost;
-}
-
 void subtract(const CpuCounts& from, CpuCounts& to) {
   to.observed_ns = since(from.observed_ns, to.observed_ns);
   to.iterations = since(from.iterations, to.iterations);
@@ -161,7 +143,7 @@ Counts counts_of(const account::Snapshot& snapshot, const StatusView& settings) 
 Counts counts_between(const Counts& from, const Counts& to) {
   Counts between = to;
   between.status.uptime_ns = since(from.status.uptime_ns, to.status.uptime_ns);
-  between.status.lost = lost_between(from.status.lost, to.status.lost);
+  between.status.lost = account::lost_between(from.status.lost, to.status.lost);
   between.status.orphan_intervals = since(from.status.orphan_intervals, to.status.orphan_intervals);
   subtract(from.containment, between.containment);
   for (std::size_t i = 0; i < between.cpus.size() && i < from.cpus.size(); ++i) {

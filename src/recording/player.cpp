@@ -69,6 +69,8 @@ Report Player::recent() const {
   account::Snapshot snapshot;
   snapshot.detail = account::SnapshotDetail::recent;
   playback_->fill(snapshot);
+  if (playback_->behind())
+    account::add_loss({}, "recording_full", 1, snapshot.lost);  // what is lost since is not in it
   return account::build_recent(snapshot, playback_->sources(), run());
 }
 

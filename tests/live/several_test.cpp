@@ -104,7 +104,8 @@ std::map<unsigned, std::set<std::string>> expected_tasks(const std::vector<unsig
 // By CPU, whom `noisectl check` blames.
 std::map<unsigned, std::set<std::string>> tasks_blamed(const std::string& check) {
   std::map<unsigned, std::set<std::string>> blamed;
-  for (const Json& noisy : object_in(check).at("noisy")) {
+  const Json found = object_in(check);
+  for (const Json& noisy : found.at("noisy")) {
     for (const Json& part : noisy.at("by")) blamed[noisy.at("cpu").get<unsigned>()].insert(part.at("name"));
   }
   return blamed;
@@ -228,6 +229,7 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   // emulator one CPU was seen to have none among them.
   Background follower({kNoisectl, "--socket", socket, "detours", "--follow", "--json", "--min", "1ms"}, patient_for(3));
   std::vector<selftest::Truth> truths;
+  const std::uint64_t begun_ns = monotonic_ns();
   {
     Loads loads(cpus, "6s");
     truths = loads.truths();
@@ -236,8 +238,10 @@ TEST_CASE("several: each CPU tells of its own task, counted and timed, live and 
   CHECK(status.exit_code == 0);
   const Arguments check{"check", "--json", "--source", "task:only-cpu*=1ms"};
   const Outcome lately = ask(check);
+  INFO(lately.out << lately.err);
   CHECK(lately.exit_code == 3);
-  CHECK(tasks_blamed(lately.out) == expected_tasks(cpus));
+  // Where starting them took longer than that, the first are in the last minute no more.
+  if (monotonic_ns() - begun_ns < 60'000'000'000) CHECK(tasks_blamed(lately.out) == expected_tasks(cpus));
   follower.signal(SIGINT);
   const Outcome followed = follower.wait();
   INFO(followed.err);

@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -24,7 +25,10 @@ constexpr double kBillion = 1e9;
 constexpr std::array<std::string_view, 4> kOfDetours = {kBlind, "detour_ring_full", "clock_backward", "recording_full"};
 // What concerns no CPU may have been of any. The others of these are of who caused something, and limits ask who took
 // it.
-constexpr std::array<std::string_view, 3> kOfAnyCpu = {"missed_run", "bad_record", "recording_full"};
+constexpr std::array<std::string_view, 6> kOfAnyCpu = {"missed_run", "bad_record",   "recording_full",
+                                                       "clock_step", "clock_source", "task_table_full"};
+// Where less was observed, a share of it says little of the time that was judged.
+constexpr std::uint64_t kLeastShareObserved = 10;  // a tenth
 
 bool above(std::uint64_t part_ns, std::uint64_t whole_ns, std::uint64_t billionths) {
   __extension__ using Wide = unsigned __int128;
@@ -52,17 +56,18 @@ class Judge {
   void judge(const ReportCpu& cpu) {
     view_.max_detour_ns = std::max(view_.max_detour_ns, cpu.max_detour_ns);
     view_.max_share = std::max(view_.max_share, share_of(cpu.detour_ns, cpu.observed_ns));
-    look_for_blindness(cpu);
+    const bool is_blind = look_for_blindness(cpu);
     if (limits_.max_detour_ns && cpu.max_detour_ns > *limits_.max_detour_ns)
       too_long(cpu, "", cpu.max_detour_ns, *limits_.max_detour_ns, cpu.longest);
-    if (limits_.max_share && above(cpu.detour_ns, cpu.observed_ns, *limits_.max_share))
+    if (limits_.max_share && !is_blind && above(cpu.detour_ns, cpu.observed_ns, *limits_.max_share))
       too_much(cpu, "", cpu.detour_ns, *limits_.max_share, totals(cpu, "*"));
-    for (const SourceLimit& limit : limits_.sources) judge(cpu, limit);
+    for (const SourceLimit& limit : limits_.sources) judge(cpu, limit, is_blind);
   }
   void not_measured(unsigned cpu) { view_.blind.push_back({cpu, "nobody measures it"}); }
 
  private:
-  void judge(const ReportCpu& cpu, const SourceLimit& limit) {
+  // A share of what was not seen well is not known; a time that was seen, was.
+  void judge(const ReportCpu& cpu, const SourceLimit& limit, bool is_blind) {
     std::vector<ReportPart> longest;
     std::uint64_t total_ns = 0;
     for (const ReportSource& source : report_.sources) {
@@ -75,7 +80,7 @@ class Judge {
       std::erase_if(longest, [&](const ReportPart& part) { return part.self_ns <= *limit.max_ns; });
       if (!longest.empty()) too_long(cpu, limit.pattern, longest.front().self_ns, *limit.max_ns, longest);
     }
-    if (limit.share && above(total_ns, cpu.observed_ns, *limit.share))
+    if (limit.share && !is_blind && above(total_ns, cpu.observed_ns, *limit.share))
       too_much(cpu, limit.pattern, total_ns, *limit.share, totals(cpu, limit.pattern));
   }
 
@@ -109,14 +114,41 @@ class Judge {
     if (loss.reason == "sample_ring_full") return false;  // of the loop's work
     return cpu.mode != "probe" || !limits_.sources.empty() || contains(kOfDetours, loss.reason);
   }
-  void look_for_blindness(const ReportCpu& cpu) {
-    const auto unseen = [&](std::string reason) { view_.blind.push_back({cpu.cpu, std::move(reason)}); };
+  // A gap that is no detour may be above a limit that is shorter than the threshold.
+  [[nodiscard]] bool is_below_threshold(const ReportCpu& cpu) const {
+    const auto below = [&](const std::optional<std::uint64_t>& limit_ns) {
+      return limit_ns && *limit_ns < cpu.threshold_ns;
+    };
+    return below(limits_.max_detour_ns) ||
+           std::ranges::any_of(limits_.sources, [&](const SourceLimit& limit) { return below(limit.max_ns); });
+  }
+  // Sources that have no name of their own any more may be any that a limit is of.
+  [[nodiscard]] bool is_nameless(const ReportSource& source) const {
+    const auto of_kind = [&](const SourceLimit& limit) {
+      return ::fnmatch(limit.pattern.substr(0, limit.pattern.find(':')).c_str(), source.kind.c_str(), 0) == 0;
+    };
+    return source.name == "other" && std::ranges::any_of(limits_.sources, of_kind);
+  }
+  [[nodiscard]] std::string why_blind(const ReportCpu& cpu) const {
     if (cpu.observed_ns == 0)
-      return unseen(cpu.mode == "watch" ? "no task ran there, so none can tell" : "nothing was observed there");
-    if (cpu.blind_ns != 0) return unseen(fmt::format("its loop was off it for {} ns", cpu.blind_ns));
+      return cpu.mode == "watch" ? "no task ran there, so none can tell" : "nothing was observed there";
+    if (cpu.observed_ns < report_.elapsed_ns / kLeastShareObserved)
+      return fmt::format("observed for {:.1f}% of the time only", 100 * share_of(cpu.observed_ns, report_.elapsed_ns));
+    if (cpu.blind_ns != 0) return fmt::format("its loop was off it for {} ns", cpu.blind_ns);
+    if (is_below_threshold(cpu)) return fmt::format("a limit is below its threshold of {} ns", cpu.threshold_ns);
     for (const ReportLoss& loss : report_.lost.by) {
-      if (hides_noise(cpu, loss)) return unseen(fmt::format("lost: {} {}", loss.count, loss.reason));
+      if (hides_noise(cpu, loss)) return fmt::format("lost: {} {}", loss.count, loss.reason);
     }
+    for (const ReportSource& source : report_.sources) {
+      if (source.cpu == cpu.cpu && is_nameless(source)) return "there are too many sources to name each";
+    }
+    return "";
+  }
+  bool look_for_blindness(const ReportCpu& cpu) {
+    std::string reason = why_blind(cpu);
+    if (reason.empty()) return false;
+    view_.blind.push_back({cpu.cpu, std::move(reason)});
+    return true;
   }
 
   const Report& report_;
@@ -132,6 +164,10 @@ Result<SourceLimit> parse_source_limit(const std::string& text) {
   SourceLimit read{text.substr(0, equals), {}, {}};
   if (equals == std::string::npos || read.pattern.find(':') == std::string::npos)
     return usage_error(in_quotes(text) + " is no limit of a source", "write KIND:NAME=LIMIT, such as task:agent*=20us");
+  const std::string kind = read.pattern.substr(0, read.pattern.find(':'));
+  if (kind.find_first_of("*?[") == std::string::npos && !kind_named(kind))
+    return usage_error(in_quotes(text) + ": there is no kind " + in_quotes(kind),
+                       "write one of a report, such as task, irq, softirq, vector, hrtimer, timer or hypervisor");
   auto number = limit.ends_with('%') ? parse_share(limit) : parse_time(limit);
   if (!number) return usage_error(in_quotes(text) + ": " + number.error().what, number.error().remedy);
   (limit.ends_with('%') ? read.share : read.max_ns) = number.value();

@@ -165,7 +165,8 @@ StreamReply open_phases(const ApiContext& context, const HttpRequest& request) {
   const auto phases = phase_request(request);
   if (!phases) return http_error(400, phases.error().line());
   if (context.settings.mode == "watch") {
-    return http_error(409, "tasks are watched here, and there is no loop that could run phases: set mode = \"probe\"");
+    return http_error(
+        409, "tasks are watched here, and there is no loop that could run phases: set mode = \"probe\", and name CPUs");
   }
   return record(context, phases.value());
 }

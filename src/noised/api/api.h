@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's HTTP routes: /v1/status, /v1/report, /v1/histogram, the streams /v1/detours,
+// The daemon's HTTP routes: /v1/status, /v1/report, /v1/recent, /v1/histogram, the streams /v1/detours,
 // /v1/recording and /v1/watch; and what root changes, /v1/phases and /v1/reload.
 #pragma once
 

@@ -98,10 +98,11 @@ TEST_CASE("a limit of sources is of those alone: their longest, or what they tak
   view = scene.check();
   REQUIRE(view.noisy.size() == 2);
   CHECK(view.noisy[0].by.size() == 2);
-  scene.limits.sources = {limit_of("task:other=0ns")};
+  scene.limits.sources = {limit_of("task:another=0ns"), limit_of("*irq:none=0ns")};
   CHECK(scene.verdict() == "good");
 
-  for (const char* const bad : {"", "task:a", "agent=5us", "task:a=", "task:a=5", "task:a=5x", "task:a=-1%", "=5us"}) {
+  for (const char* const bad : {"", "task:a", "agent=5us", "task:a=", "task:a=5", "task:a=5x", "task:a=-1%", "=5us",
+                                "taks:a=5us", "no:*=5us"}) {
     INFO(bad);
     const auto limit = parse_source_limit(bad);
     REQUIRE_FALSE(limit);
@@ -147,9 +148,38 @@ TEST_CASE("a CPU that nobody measured, or that saw nothing, is never good", "[ch
     scene.lose(2, kBlind);
     CHECK(scene.verdict() == "good");
   }
-  SECTION("what was seen is enough to be noisy") {
+  SECTION("a limit that is below the threshold") {
+    scene.report.cpus[1].threshold_ns = 1'000'000'000;
+    CHECK(scene.verdict() == "good");
+    scene.report.cpus[1].threshold_ns += 1;
+    CHECK(scene.verdict() == "blind");
+    scene.limits = {};
+    scene.limits.sources = {limit_of("softirq:*=2s")};
+    CHECK(scene.verdict() == "good");
+    scene.limits.sources = {limit_of("softirq:*=1ms")};
+    CHECK(scene.verdict() == "blind");
+  }
+  SECTION("sources without a name of their own") {
+    scene.add(2, "task", "other", 10, 10);
+    CHECK(scene.verdict() == "good");
+    scene.limits.sources = {limit_of("softirq:*=1s")};
+    CHECK(scene.verdict() == "good");
+    scene.limits.sources = {limit_of("task:agent*=1s")};
+    CHECK(scene.verdict() == "blind");
+  }
+  SECTION("a time that was seen is noisy also there, a share is not known") {
     scene.limits.max_detour_ns = 19'999;
     scene.report.cpus[0].observed_ns = 0;
+    CHECK(scene.verdict() == "noisy");
+    scene.limits.max_detour_ns.reset();
+    scene.limits.max_share = 1;
+    scene.limits.sources = {limit_of("task:agent*=0%")};
+    scene.limits.cpus = {{1}};
+    for (const std::uint64_t observed_ns : {std::uint64_t{0}, kObservedNs / 10 - 1}) {
+      scene.report.cpus[0].observed_ns = observed_ns;
+      CHECK(scene.verdict() == "blind");
+    }
+    scene.report.cpus[0].observed_ns = kObservedNs / 10;
     CHECK(scene.verdict() == "noisy");
   }
 }
@@ -172,6 +202,9 @@ TEST_CASE("what was lost hides noise where it may have been some", "[check]") {
       {"clock_uncertain", true, false, true, true},
       {"missed_run", false, false, true, true},
       {"recording_full", false, true, true, true},
+      {"task_table_full", false, false, true, true},
+      {"clock_step", false, false, true, true},
+      {"clock_source", false, false, true, true},
       {"sample_ring_full", true, false, false, false},
       {"wakeups_full", false, false, false, false},
       {"origin_ring_full", false, false, false, false},

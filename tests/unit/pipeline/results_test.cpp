@@ -115,8 +115,13 @@ TEST_CASE("the last minute of each of many CPUs is what was counted there since"
         const Report all = node.report();
         const Report recent = node.recent();
         CHECK(recent.elapsed_ns == all.elapsed_ns);
-        for (std::size_t place = 0; place < count; ++place) check_between(Report(), all, recent, place);
+        for (std::size_t place = 0; place < count; ++place) {
+          check_between(Report(), all, recent, place);
+          CHECK(recent.cpus.at(place).blind_ns == 0);
+        }
       }
+      // A loop that has shown no progress for so long saw nothing, or is in a detour that nobody knows yet.
+      if (drains == Story::kRounds / 2 + 1) CHECK(node.recent().cpus.at(0).blind_ns >= kRecentSlotNs);
       if (drains == kDrains - (kRecentSlots - 1)) {
         before = node.report();
         for (const unsigned cpu : cpus) shown.push_back(node.detours(cpu).size());
