@@ -167,9 +167,9 @@ Status check_together(const Config& config) {
                      "the daemon would disturb its own measurement: name others, or leave it empty");
 }
 
-std::optional<Config> watching_instead(Config config) {
-  if (config.cpus != "isolated" || config.mode == Mode::watch) return std::nullopt;
-  config.cpus = "all";
+std::optional<Config> watching_instead(Config config, const std::string& others) {
+  if (config.cpus != "isolated" || config.mode != Mode::probe) return std::nullopt;
+  config.cpus = others;
   config.mode = Mode::watch;
   if (!check_together(config)) return std::nullopt;
   return config;

@@ -73,9 +73,9 @@ Status check_fits_duty_cycle(const char* what, std::uint64_t ns, unsigned duty_p
 Status check_together(const Config& config);
 
 /// What is measured where `cpus` are the isolated ones and there are none, so that the daemon starts everywhere with
-/// the configuration that it is shipped with: the tasks of all CPUs. Nothing where something else was asked for, or
-/// what only a loop has.
-std::optional<Config> watching_instead(Config config);
+/// the configuration that it is shipped with: the tasks of `others`, a CPU list. Nothing where something else was asked
+/// for, or what only a loop has.
+std::optional<Config> watching_instead(Config config, const std::string& others);
 
 /// The keys that differ ("probe.cpus, log.level"), for people.
 std::string differences(const Config& one, const Config& other);

@@ -65,7 +65,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
   auto allowed = allowed_cpus();
   if (!allowed) return allowed.error();
   std::unique_ptr<Daemon> daemon(new Daemon(options, log));
-  daemon->watch_instead();
+  daemon->watch_instead(allowed.value());
   const Config& config = daemon->options_.config;
   const CpuUse use = config.mode == Mode::watch ? CpuUse::watch : CpuUse::probe;
   auto cpus = choose_cpus(config.cpus, config.housekeeping_cpus, allowed.value(), use);
@@ -95,13 +95,17 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
   return daemon;
 }
 
-void Daemon::watch_instead() {
+void Daemon::watch_instead(const AllowedCpus& allowed) {
   const auto isolated = isolated_cpus();
-  if (options_.names_cpus || !isolated || !isolated.value().empty()) return;
-  const auto instead = watching_instead(options_.config);
+  const auto online = online_cpus();
+  if (options_.names_cpus || !isolated || !isolated.value().empty() || !online) return;
+  std::vector<unsigned> others = online.value();
+  std::erase_if(others, [&](unsigned cpu) { return !std::ranges::binary_search(allowed.permitted, cpu); });
+  if (others.empty()) return;
+  const auto instead = watching_instead(options_.config, format_cpu_list(others));
   if (!instead) return;
   options_.config = *instead;
-  watches_instead_ = true;
+  watched_instead_ = instead->cpus;
   constexpr const char* kWhy =
       "no CPU is isolated here, so no loop measures, and the tasks of all CPUs are watched; for a loop, boot with "
       "isolcpus=LIST, or name CPUs in probe.cpus";

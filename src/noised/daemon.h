@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "account/report_builder.h"
@@ -47,7 +48,7 @@ class Daemon {
 
  private:
   Daemon(const Options& options, Log& log);
-  void watch_instead();
+  void watch_instead(const AllowedCpus& allowed);
   Status create_recording();
   void remove_recording();
   Status listen();
@@ -81,7 +82,7 @@ class Daemon {
   void describe();
 
   Options options_;
-  bool watches_instead_ = false;  // as watching_instead() says
+  std::string watched_instead_;  // CPUs, as watching_instead() says; empty: it does not
   Log& log_;
   CpuChoice cpus_;
   bool is_virtual_;

@@ -174,7 +174,7 @@ ReloadOutcome Daemon::read_configuration() {
   if (!read) return read.error();
   if (read.value().config_file.empty()) return failure(options_.config_file + " is gone");
   Config now = read.value().config;
-  if (watches_instead_) now = watching_instead(now).value_or(now);
+  if (!watched_instead_.empty()) now = watching_instead(now, watched_instead_).value_or(now);
   options_.config.log_level = now.log_level;
   options_.config.drain_interval_ns = now.drain_interval_ns;
   return differences(options_.config, now);

@@ -168,7 +168,7 @@ Result<Options> resolve(const Written& written, const std::string& default_confi
   if (auto applied = apply_overrides(written, options.config); !applied) return applied.error();
   if (auto good = check_together(options.config); !good) return good.error();
   if (auto applied = apply_run(written, options); !applied) return applied.error();
-  options.names_cpus = is_given(written, "--cpus");
+  options.names_cpus = is_given(written, "--cpus") || is_given(written, "--mode");
   // Nobody scrapes a measurement that ends, and several may run side by side.
   if (options.duration_ns && !is_given(written, "--web.listen-address")) options.config.listen.clear();
   if (written.check_config) {

@@ -44,19 +44,21 @@ TEST_CASE("the shipped noised.conf is the built-in defaults, and has every key")
 }
 
 TEST_CASE("where no CPU is isolated, tasks are watched instead, unless something else was asked for") {
-  const auto instead = [](const std::string& text) { return watching_instead(parse_config(text, "f.conf").value()); };
-  for (const char* const text : {"", "[probe]\nmode = 'auto'\n", "[probe]\ncpus = 'isolated'\nthreshold = '1us'\n"}) {
+  const auto instead = [](const std::string& text) {
+    return watching_instead(parse_config(text, "f.conf").value(), "0-2");
+  };
+  for (const char* const text : {"", "[probe]\ncpus = 'isolated'\nthreshold = '1us'\n"}) {
     INFO(text);
     const auto watching = instead(text);
     REQUIRE(watching);
     CHECK(watching->mode == Mode::watch);
-    CHECK(watching->cpus == "all");
+    CHECK(watching->cpus == "0-2");
     CHECK(watching->threshold_ns == parse_config(text, "f.conf").value().threshold_ns);
   }
   CHECK(instead("[service]\nhousekeeping_cpus = '0'\n")->housekeeping_cpus == "0");
-  for (const char* const text :
-       {"[probe]\ncpus = '1'\n", "[probe]\ncpus = 'nohz_full'\n", "[probe]\nmode = 'watch'\n",
-        "[probe]\nquantum = '1ms'\n", "[probe]\ngrain = '1ms'\n", "[probe]\nduty_cycle = '50%'\n"}) {
+  for (const char* const text : {"[probe]\ncpus = '1'\n", "[probe]\ncpus = 'nohz_full'\n", "[probe]\nmode = 'watch'\n",
+                                 "[probe]\nmode = 'auto'\n", "[probe]\nquantum = '1ms'\n", "[probe]\ngrain = '1ms'\n",
+                                 "[probe]\nduty_cycle = '50%'\n"}) {
     INFO(text);
     CHECK_FALSE(instead(text));
   }
