@@ -203,15 +203,3 @@ TEST_CASE("watch: what needs a loop is refused where tasks are watched") {
     CHECK(outcome.err.find("mode = \"probe\"") != std::string::npos);
   }
 }
-
-TEST_CASE("watch: a daemon with loops says that it watches no tasks") {
-  const unsigned cpu = probed_cpu();
-  test::TemporaryDirectory directory;
-  const std::string socket = directory.path("socket");
-  Background daemon(
-      {kNoised, "--cpus", std::to_string(cpu), "--socket", socket, "--web.listen-address", "", "--log-level", "error"});
-  REQUIRE(eventually([&] { return run({kNoisectl, "--socket", socket, "status"}).exit_code == 0; }));
-  const Outcome outcome = run({kNoisectl, "--socket", socket, "watch", "--", "true"});
-  CHECK(outcome.exit_code == 1);
-  CHECK(outcome.err.find("mode = \"watch\"") != std::string::npos);
-}

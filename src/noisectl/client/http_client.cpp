@@ -65,7 +65,7 @@ Error HttpClient::error_of(CURLcode code) const {
   curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &number);
   const std::string where = "daemon at " + socket_path_;
   if (code == CURLE_COULDNT_CONNECT) {
-    if (number == ENOENT || number == ECONNREFUSED || number == ENOTDIR)
+    if (found_nobody())
       return failure("no " + where, "start one with 'noised --cpus LIST --socket " + socket_path_ + "'");
     if (number == EACCES || number == EPERM)
       return failure(where + ": permission denied", "run as root, or join the socket's group");
@@ -88,6 +88,12 @@ Error HttpClient::refused(const std::string& path, long status, const std::strin
   return failure(fmt::format("daemon at {} answered {} to {}{}", socket_path_, status, path,
                              reason.empty() ? "" : " (" + reason + ")"),
                  "are noised and noisectl of the same version?");
+}
+
+bool HttpClient::found_nobody() const {
+  long number = 0;
+  curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &number);
+  return number == ENOENT || number == ECONNREFUSED || number == ENOTDIR;
 }
 
 long HttpClient::status() const {

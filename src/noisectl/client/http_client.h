@@ -48,6 +48,9 @@ class HttpClient {
   /// HTTP's status of the last answer; 0 if none came.
   [[nodiscard]] long status() const;
 
+  /// Of a request that failed: nobody listens at the socket.
+  [[nodiscard]] bool found_nobody() const;
+
   /// The same with each line of the answer.
   Result<StreamEnd> stream(const std::string& path, std::chrono::milliseconds timeout, int stop_fd,
                            const OnLine& on_line);

@@ -22,6 +22,7 @@
 #include "noisectl/client/quiet.h"
 #include "noisectl/commands/options.h"
 #include "noisectl/replay/replay_watch.h"
+#include "noisectl/watch/own_daemon.h"
 #include "noisectl/watch/watch_printer.h"
 #include "noisectl/watch/watch_stream.h"
 #include "noisectl/watch/watched_process.h"
@@ -59,12 +60,14 @@ std::string watch_path(const TaskWatchOptions& options, const std::vector<std::u
 namespace {
 
 Status watch_selection(const TaskWatchOptions& options) {
-  Result<HttpClient> client = HttpClient::create(options.socket);
-  if (!client) return client.error();
   Result<WatchPrinter> printer = WatchPrinter::create(options, stdout);
   if (!printer) return printer.error();
-  keep_off_probed(options.socket);
   const StopSignals stop;
+  const auto own = daemon_where_none_watches(options.socket, stop.fd());
+  if (!own) return own.error();
+  Result<HttpClient> client = HttpClient::create(own.value() ? own.value()->socket() : options.socket);
+  if (!client) return client.error();
+  keep_off_probed(options.socket);
   const Result<StreamEnd> end =
       client.value().stream(watch_path(options, options.pids), std::chrono::milliseconds{0}, stop.fd(),
                             [&printer](std::string_view line) { return printer.value().line(line); });
@@ -155,7 +158,10 @@ Status run_watched_command(const TaskWatchOptions& options) {
   // Before noisectl leaves the CPUs that are measured, has a second thread, and libcurl's descriptors, which last.
   Result<WatchedProcess> process = WatchedProcess::start(options.run, signals.before());
   if (!process) return not_started(options, process.error());
-  Result<HttpClient> client = HttpClient::create(options.socket);
+  const auto own = daemon_where_none_watches(options.socket, signals.fd());
+  if (!own) return not_started(options, own.error());
+  const std::string& socket = own.value() ? own.value()->socket() : options.socket;
+  Result<HttpClient> client = HttpClient::create(socket);
   if (!client) return not_started(options, client.error());
   keep_off_probed(options.socket);
   const std::vector<std::uint32_t> pids{static_cast<std::uint32_t>(process.value().pid())};
@@ -169,7 +175,7 @@ Status run_watched_command(const TaskWatchOptions& options) {
     case Begin::interrupted:
       return not_started(options, failure("interrupted before watching began"));
     case Begin::late:
-      return not_started(options, failure("daemon at " + options.socket + " did not answer in time",
+      return not_started(options, failure("daemon at " + socket + " did not answer in time",
                                           "see its log; is its housekeeping CPU overloaded?"));
   }
   if (Status released = process.value().release(); !released) return released;
@@ -177,7 +183,7 @@ Status run_watched_command(const TaskWatchOptions& options) {
   await_report(stream, signals, kPatienceNs + options.interval_ns);
   Status told = printer.value().finish(stream.join());
   if (told && !printer.value().final())
-    told = failure("daemon at " + options.socket + " did not tell the end", "the report ends early");
+    told = failure("daemon at " + socket + " did not tell the end", "the report ends early");
   return result_of(options, end, told);
 }
 

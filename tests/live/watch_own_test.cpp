@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// noisectl watch where no daemon watches: it brings one, for as long as it needs it, and leaves nothing behind.
+#include <signal.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/cpus.h"
+#include "base/text.h"
+#include "command.h"
+#include "left_behind.h"
+#include "measurement.h"
+#include "processes.h"
+#include "system/proc_tasks.h"
+#include "unit/base/temporary_directory.h"
+#include "unit/base/texts.h"
+#include "watching_daemon.h"
+
+using namespace noised;
+using namespace noised::live;
+using noised::test::has;
+
+namespace {
+
+// noised is found by PATH.
+CommandOptions finds_noised() {
+  CommandOptions options;
+  options.timeout = std::chrono::minutes(3);
+  options.environment = {"PATH=" + std::filesystem::path(kNoised).parent_path().string() + ":/usr/bin:/bin"};
+  return options;
+}
+
+// The daemons that noisectl has started, by their sockets, and what is left of those.
+std::vector<pid_t> own_daemons() {
+  std::vector<pid_t> pids;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const auto pid = to_number<pid_t>(entry.path().filename().string());
+    if (!pid) continue;
+    const auto words = read_file(entry.path() / "cmdline");
+    if (words && has(words.value(), "/run/noisectl-watch-")) pids.push_back(*pid);
+  }
+  return pids;
+}
+
+std::vector<std::string> left_in_run() {
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator("/run")) {
+    if (entry.path().filename().string().starts_with("noisectl-watch-")) left.push_back(entry.path());
+  }
+  return left;
+}
+
+void check_nothing_left() {
+  CHECK(eventually([] { return own_daemons().empty(); }));
+  CHECK(left_in_run().empty());
+  CHECK(programs_left_behind().empty());
+}
+
+}  // namespace
+
+TEST_CASE("watch: where no daemon is, a command is watched by one that comes and goes with it", "[core]") {
+  const test::TemporaryDirectory directory;
+  const Arguments watch{kNoisectl, "--socket", directory.path("nobody"), "watch", "--json", "--"};
+  Arguments command = watch;
+  command.insert(command.end(), {"sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; exit 7"});
+  const Outcome outcome = run(command, finds_noised());
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 7);
+  CHECK(outcome.out.empty());
+  const WatchReport report = report_in(outcome.err);
+  CHECK(report.final);
+  CHECK(report.tasks_seen == 1);
+  CHECK(report.counts.runs > 0);
+  CHECK(report.counts.unseen_runs == 0);
+  CHECK(report.runnable_ns > 50'000'000);
+  check_nothing_left();
+
+  // Who may not start one is told what to do.
+  CommandOptions nobody = finds_noised();
+  nobody.user = 65534;
+  const Outcome refused = run({kNoisectl, "--socket", "/nonexistent/socket", "watch", "--", "true"}, nobody);
+  CHECK(refused.exit_code == 1);
+  CHECK(has(refused.err, "no daemon at "));
+  CHECK(left_in_run().empty());
+  // Nor is a command started where none can be.
+  CommandOptions lost = finds_noised();
+  lost.environment = {"PATH=/nonexistent"};
+  const std::string made = directory.path("made");
+  const Outcome missing =
+      run({kNoisectl, "--socket", directory.path("nobody"), "watch", "--", "/usr/bin/touch", made}, lost);
+  if (!std::filesystem::exists("/usr/sbin/noised")) {
+    CHECK(missing.exit_code == 1);
+    CHECK(has(missing.err, "noised is not in PATH"));
+    CHECK_FALSE(std::filesystem::exists(made));
+  }
+}
+
+TEST_CASE("watch: whoever is killed, the daemon that came with it does not stay") {
+  const test::TemporaryDirectory directory;
+  const std::string socket = directory.path("nobody");
+  SECTION("noisectl") {
+    Background watch({kNoisectl, "--socket", socket, "watch", "--", "sleep", "3"}, finds_noised());
+    REQUIRE(eventually([&] { return !own_daemons().empty(); }, std::chrono::minutes(1)));
+    watch.signal(SIGKILL);
+    (void)watch.wait();
+    check_nothing_left();
+  }
+  SECTION("its daemon") {
+    const std::string made = directory.path("made");
+    Background watch({kNoisectl, "--socket", socket, "watch", "--", "sh", "-c", "echo >" + made + "; sleep 3; exit 7"},
+                     finds_noised());
+    REQUIRE(eventually([&] { return std::filesystem::exists(made); }, std::chrono::minutes(1)));
+    for (const pid_t pid : own_daemons()) (void)::kill(pid, SIGKILL);
+    const Outcome outcome = watch.wait();
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 1);  // what was told is printed, and that it is not all
+    CHECK(has(outcome.err, "went away"));
+    CHECK(has(outcome.err, "ended with 7"));
+    check_nothing_left();
+  }
+  SECTION("the command") {
+    Background watch({kNoisectl, "--socket", socket, "watch", "--", "sh", "-c", "kill -KILL $$"}, finds_noised());
+    CHECK(watch.wait().exit_code == 128 + SIGKILL);
+    check_nothing_left();
+  }
+}
+
+TEST_CASE("watch: beside a daemon with loops, a command is watched on the other CPUs, and the loops go on") {
+  const unsigned cpu = probed_cpu();
+  test::TemporaryDirectory directory;
+  const std::string socket = directory.path("socket");
+  Background daemon(
+      {kNoised, "--cpus", std::to_string(cpu), "--socket", socket, "--web.listen-address", "", "--log-level", "error"});
+  REQUIRE(eventually([&] { return run({kNoisectl, "--socket", socket, "status"}).exit_code == 0; }));
+  std::vector<unsigned> others = online_cpus().value();
+  std::erase(others, cpu);
+  const Outcome outcome = run({"taskset", "-c", format_cpu_list(others), kNoisectl, "--socket", socket, "watch",
+                               "--json", "--", "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"},
+                              finds_noised());
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  const WatchReport report = report_in(outcome.err);
+  CHECK(report.final);
+  CHECK(report.counts.runs > 0);
+  CHECK(report.counts.unseen_runs == 0);
+  const Outcome loops = run({kNoisectl, "--socket", socket, "check", "--max-detour", "1h"});
+  INFO(loops.out << loops.err);
+  CHECK(loops.exit_code == 0);  // its loop was on its CPU all the time
+  check_nothing_left();
+
+  // Who may not start one is told that this daemon has none.
+  CommandOptions nobody = finds_noised();
+  nobody.user = 65534;
+  std::filesystem::permissions(socket, std::filesystem::perms::all);
+  std::filesystem::permissions(directory.path(""), std::filesystem::perms::others_exec,
+                               std::filesystem::perm_options::add);
+  const Outcome refused = run({kNoisectl, "--socket", socket, "watch", "--", "true"}, nobody);
+  CHECK(refused.exit_code == 1);
+  CHECK(has(refused.err, "mode = \"watch\""));
+}
