@@ -154,6 +154,9 @@ bool Pipeline::note_losses(Stream& stream) const {
 // From intervals to intervals with causes.
 void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
   stream.begin_join(!note_losses(stream) && !origins_missing_, began_ns);
+  // What was sent there before the loop was, was answered unseen: its first interrupt would answer all of it.
+  if (stream.first_ns == 0 && stream.last_ticks != 0)
+    stream.causes().unobserved_until(clock_.to_ns(stream.loop.progress().first_ticks.load(std::memory_order_relaxed)));
   auto gap = stream.popped.cbegin();
   for (Interval& interval : stream.intervals()) {
     pass_gaps(stream, gap, interval.end_ns);

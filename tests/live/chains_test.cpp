@@ -275,6 +275,10 @@ TEST_CASE("chains: an IPI storm names its sender and its function", "[core]") {
   INFO(from_nobody(measurement));
   if (report.lost.by.empty()) CHECK(count_with(interrupts, "sender_cpu", "") == 0);
   for (const DetourEntryView& entry : interrupts) {
+    // From the storm's CPU, its own and one of an interrupt there: nothing of the time before the loop was here, when
+    // some ten were sent.
+    const std::string sends = detail(entry, "sends");
+    if (!sends.empty()) CHECK(std::stoul(sends) <= 4);
     if (detail(entry, "sender") != "chain-sender") continue;
     CHECK(detail(entry, "sender_cpu") == std::to_string(other_cpu(cpu)));
     CHECK(detail(entry, "function") == "flush_tlb_func");
