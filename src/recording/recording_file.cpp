@@ -18,10 +18,10 @@ constexpr std::chrono::milliseconds kBetweenLooks{50};
 }  // namespace
 
 Result<BlockWriter> create_recording(const std::string& path) {
-  // A pipe or a device is not created, and has nothing to lose.
+  // A pipe or a device is not created, and has nothing to lose. A recording names the tasks of everybody.
   struct stat status{};
   const bool special = ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | (special ? 0 : O_CREAT | O_EXCL), 0666));
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | (special ? 0 : O_CREAT | O_EXCL), 0600));
   if (file) return BlockWriter::begin(std::move(file), path);
   if (errno == EEXIST) return usage_error(path + " exists", "give another name, or remove it");
   return failure("cannot create " + path + ": " + std::strerror(errno));

@@ -43,6 +43,8 @@ TEST_CASE("recording: a whole run, played by anybody, gives the report that it g
                             file, "--socket", directory.path("socket"), "--log-level", "error"});
   INFO(live.err);
   REQUIRE(live.exit_code == 0);
+  // It names the tasks of all users: who made it decides who may read it.
+  CHECK(std::filesystem::status(file).permissions() == std::filesystem::perms(0600));
   std::filesystem::permissions(directory.path(), std::filesystem::perms(0755));
   std::filesystem::permissions(file, std::filesystem::perms(0644));
   CommandOptions nobody;
