@@ -3,6 +3,7 @@
 #include "views/check.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -61,22 +62,20 @@ std::vector<std::string> unseen_texts(const std::vector<CheckUnseen>& unseen) {
   return texts;
 }
 
-std::string joined(const std::vector<std::string>& texts) {
+template <typename Item, typename Text>
+std::string joined(const std::vector<Item>& items, Text text_of) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(kFindings, texts.size()); ++i) text += (i == 0 ? "" : "; ") + texts[i];
-  return text + (texts.size() > kFindings ? fmt::format("; and {} more", texts.size() - kFindings) : "");
+  for (std::size_t i = 0; i < std::min(kFindings, items.size()); ++i) text += (i == 0 ? "" : "; ") + text_of(items[i]);
+  return text + (items.size() > kFindings ? fmt::format("; and {} more", items.size() - kFindings) : "");
 }
 
 }  // namespace
 
 std::string to_text(const CheckView& check) {
   const std::string over = fmt::format("over {}", format_duration(check.elapsed_ns));
-  if (!check.noisy.empty()) {
-    std::vector<std::string> texts;
-    for (const CheckExcess& excess : check.noisy) texts.push_back(excess_text(excess));
-    return fmt::format("noisy: {} ({})", joined(texts), over);
-  }
-  if (!check.blind.empty()) return fmt::format("blind: {} ({})", joined(unseen_texts(check.blind)), over);
+  if (!check.noisy.empty()) return fmt::format("noisy: {} ({})", joined(check.noisy, excess_text), over);
+  if (!check.blind.empty())
+    return fmt::format("blind: {} ({})", joined(unseen_texts(check.blind), std::identity()), over);
   if (check.cpus.empty()) return "blind: no CPU is measured";
   return fmt::format("good: CPU{} {}: no detour above {}, at most {} of the time ({})",
                      check.cpus.find_first_of(",-") == std::string::npos ? "" : "s", check.cpus,
