@@ -23,7 +23,7 @@ constexpr std::uint64_t kLargestToleranceNs = 10'000;
 constexpr std::uint64_t kSightIntervalNs = 2'000'000'000;
 constexpr std::uint64_t kSightShare = 1000;
 
-// A rest takes a tenth of that at most, and a phase of fixed work as much.
+// A rest takes a tenth of that at most.
 constexpr std::uint64_t kStuckNs = 2'000'000'000;
 
 std::vector<unsigned> cpus_of(std::span<probe::MeasuringLoop* const> loops) {
@@ -155,8 +155,9 @@ bool Pipeline::note_losses(Stream& stream) const {
 void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
   stream.begin_join(!note_losses(stream) && !origins_missing_, began_ns);
   // What was sent there before the loop was, was answered unseen: its first interrupt would answer all of it.
-  if (stream.first_ns == 0 && stream.last_ticks != 0)
-    stream.causes().unobserved_until(clock_.to_ns(stream.loop.progress().first_ticks.load(std::memory_order_relaxed)));
+  const probe::LoopProgress& progress = stream.loop.progress();
+  if (stream.first_ns == 0 && progress.last_ticks.load(std::memory_order_acquire) != 0)
+    stream.causes().unobserved_until(clock_.to_ns(progress.first_ticks.load(std::memory_order_relaxed)));
   auto gap = stream.popped.cbegin();
   for (Interval& interval : stream.intervals()) {
     pass_gaps(stream, gap, interval.end_ns);
@@ -394,7 +395,8 @@ void Pipeline::fill_cpu(const Stream& stream, account::SnapshotDetail detail, ac
 // A detour is told when it is over. One that goes on for so long is in nothing that was counted, and the loop that it
 // keeps from observing is not away.
 std::uint64_t Pipeline::stuck_ns(const Stream& stream) const {
-  if (stream.first_ns == 0 || !stream.loop.is_running() || stream.loop.is_away() || stream.loop.is_aside()) return 0;
+  // One that steps aside shows no progress until it is back, and then for a moment none yet.
+  if (stream.first_ns == 0 || !stream.loop.is_running() || stream.loop.is_away() || tasks_) return 0;
   const std::uint64_t observed_until_ns = clock_.to_ns(stream.last_ticks);
   const std::uint64_t since_ns = drained_ns_ - std::min(drained_ns_, observed_until_ns);
   return since_ns < kStuckNs ? 0 : since_ns;

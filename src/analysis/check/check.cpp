@@ -27,12 +27,12 @@ constexpr std::array<std::string_view, 4> kOfDetours = {kBlind, "detour_ring_ful
 // it.
 constexpr std::array<std::string_view, 6> kOfAnyCpu = {"missed_run", "bad_record",   "recording_full",
                                                        "clock_step", "clock_source", "task_table_full"};
-// Where less was observed, a share of it says little of the time that was judged.
+// Where tasks were there for less of the time, a share of it says little.
 constexpr std::uint64_t kLeastShareObserved = 10;  // a tenth
 
 bool above(std::uint64_t part_ns, std::uint64_t whole_ns, std::uint64_t billionths) {
   __extension__ using Wide = unsigned __int128;
-  return static_cast<Wide>(part_ns) * 1'000'000'000U > static_cast<Wide>(billionths) * whole_ns;
+  return whole_ns != 0 && static_cast<Wide>(part_ns) * 1'000'000'000U > static_cast<Wide>(billionths) * whole_ns;
 }
 
 double share_of(std::uint64_t part_ns, std::uint64_t whole_ns) {
@@ -56,18 +56,18 @@ class Judge {
   void judge(const ReportCpu& cpu) {
     view_.max_detour_ns = std::max(view_.max_detour_ns, cpu.max_detour_ns);
     view_.max_share = std::max(view_.max_share, share_of(cpu.detour_ns, cpu.observed_ns));
-    const bool is_blind = look_for_blindness(cpu);
+    look_for_blindness(cpu);
+    const bool knows_shares = !hides_shares(cpu);
     if (limits_.max_detour_ns && cpu.max_detour_ns > *limits_.max_detour_ns)
       too_long(cpu, "", cpu.max_detour_ns, *limits_.max_detour_ns, cpu.longest);
-    if (limits_.max_share && !is_blind && above(cpu.detour_ns, cpu.observed_ns, *limits_.max_share))
+    if (limits_.max_share && knows_shares && above(cpu.detour_ns, cpu.observed_ns, *limits_.max_share))
       too_much(cpu, "", cpu.detour_ns, *limits_.max_share, totals(cpu, "*"));
-    for (const SourceLimit& limit : limits_.sources) judge(cpu, limit, is_blind);
+    for (const SourceLimit& limit : limits_.sources) judge(cpu, limit, knows_shares);
   }
   void not_measured(unsigned cpu) { view_.blind.push_back({cpu, "nobody measures it"}); }
 
  private:
-  // A share of what was not seen well is not known; a time that was seen, was.
-  void judge(const ReportCpu& cpu, const SourceLimit& limit, bool is_blind) {
+  void judge(const ReportCpu& cpu, const SourceLimit& limit, bool knows_shares) {
     std::vector<ReportPart> longest;
     std::uint64_t total_ns = 0;
     for (const ReportSource& source : report_.sources) {
@@ -80,7 +80,7 @@ class Judge {
       std::erase_if(longest, [&](const ReportPart& part) { return part.self_ns <= *limit.max_ns; });
       if (!longest.empty()) too_long(cpu, limit.pattern, longest.front().self_ns, *limit.max_ns, longest);
     }
-    if (limit.share && !is_blind && above(total_ns, cpu.observed_ns, *limit.share))
+    if (limit.share && knows_shares && above(total_ns, cpu.observed_ns, *limit.share))
       too_much(cpu, limit.pattern, total_ns, *limit.share, totals(cpu, limit.pattern));
   }
 
@@ -125,14 +125,22 @@ class Judge {
   // Sources that have no name of their own any more may be any that a limit is of.
   [[nodiscard]] bool is_nameless(const ReportSource& source) const {
     const auto of_kind = [&](const SourceLimit& limit) {
-      return ::fnmatch(limit.pattern.substr(0, limit.pattern.find(':')).c_str(), source.kind.c_str(), 0) == 0;
+      return !matches(limit.pattern, source) &&
+             ::fnmatch(limit.pattern.substr(0, limit.pattern.find(':')).c_str(), source.kind.c_str(), 0) == 0;
     };
     return source.name == "other" && std::ranges::any_of(limits_.sources, of_kind);
+  }
+  // Tasks' time is told by records, and a run whose record is lost is missing in what was observed: the rest would be a
+  // large share of little. A loop knows itself how long it observed, and what is lost there makes its shares smaller.
+  [[nodiscard]] bool hides_shares(const ReportCpu& cpu) const {
+    if (cpu.mode == "probe") return false;
+    return cpu.observed_ns < report_.elapsed_ns / kLeastShareObserved ||
+           std::ranges::any_of(report_.lost.by, [&](const ReportLoss& loss) { return hides_noise(cpu, loss); });
   }
   [[nodiscard]] std::string why_blind(const ReportCpu& cpu) const {
     if (cpu.observed_ns == 0)
       return cpu.mode == "watch" ? "no task ran there, so none can tell" : "nothing was observed there";
-    if (cpu.observed_ns < report_.elapsed_ns / kLeastShareObserved)
+    if (cpu.mode != "probe" && cpu.observed_ns < report_.elapsed_ns / kLeastShareObserved)
       return fmt::format("observed for {:.1f}% of the time only", 100 * share_of(cpu.observed_ns, report_.elapsed_ns));
     if (cpu.blind_ns != 0) return fmt::format("its loop was off it for {} ns", cpu.blind_ns);
     if (is_below_threshold(cpu)) return fmt::format("a limit is below its threshold of {} ns", cpu.threshold_ns);
@@ -144,11 +152,9 @@ class Judge {
     }
     return "";
   }
-  bool look_for_blindness(const ReportCpu& cpu) {
+  void look_for_blindness(const ReportCpu& cpu) {
     std::string reason = why_blind(cpu);
-    if (reason.empty()) return false;
-    view_.blind.push_back({cpu.cpu, std::move(reason)});
-    return true;
+    if (!reason.empty()) view_.blind.push_back({cpu.cpu, std::move(reason)});
   }
 
   const Report& report_;

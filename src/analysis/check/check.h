@@ -33,10 +33,10 @@ struct NoiseLimits {
 /// Reads "task:agent*=20us" or "softirq:*=0.1%"; a usage error otherwise.
 Result<SourceLimit> parse_source_limit(const std::string& text);
 
-/// Judges a report that build_recent() made. Each limit is the most that is allowed. A CPU is blind where little or
-/// nothing was observed, where its loop was off it, where a limit is below its threshold, or where what was lost may
-/// have been above a limit. It is noisy by a time that was seen also then, by a share not; one that is noisy makes the
-/// whole noisy.
+/// Judges a report that build_recent() made. Each limit is the most that is allowed. A CPU is blind where nothing was
+/// observed (of tasks: for less than a tenth of the time), where its loop was off it, where a limit is below its
+/// threshold, or where what was lost may have been above a limit. It is noisy by what was seen also then, but for
+/// shares of tasks' time of which something was lost; one that is noisy makes the whole noisy.
 CheckView check_noise(const Report& report, const NoiseLimits& limits);
 
 }  // namespace noised::analysis

@@ -166,6 +166,8 @@ TEST_CASE("a CPU that nobody measured, or that saw nothing, is never good", "[ch
     CHECK(scene.verdict() == "good");
     scene.limits.sources = {limit_of("task:agent*=1s")};
     CHECK(scene.verdict() == "blind");
+    scene.limits.sources = {limit_of("task:*=1s")};  // these too
+    CHECK(scene.verdict() == "good");
   }
   SECTION("a time that was seen is noisy also there, a share is not known") {
     scene.limits.max_detour_ns = 19'999;
@@ -175,12 +177,24 @@ TEST_CASE("a CPU that nobody measured, or that saw nothing, is never good", "[ch
     scene.limits.max_share = 1;
     scene.limits.sources = {limit_of("task:agent*=0%")};
     scene.limits.cpus = {{1}};
-    for (const std::uint64_t observed_ns : {std::uint64_t{0}, kObservedNs / 10 - 1}) {
-      scene.report.cpus[0].observed_ns = observed_ns;
-      CHECK(scene.verdict() == "blind");
-    }
-    scene.report.cpus[0].observed_ns = kObservedNs / 10;
+    CHECK(scene.verdict() == "blind");
+    scene.report.cpus[0].observed_ns = kObservedNs / 10 - 1;
+    CHECK(scene.verdict() == "noisy");  // a loop that rests for nine tenths knows what it saw
+    scene.lose(std::nullopt, "missed_run");
+    scene.lose(1, "ring_full");
     CHECK(scene.verdict() == "noisy");
+    scene.report.lost.by.clear();
+    // Of tasks, nobody knows how long one was there whose record is lost.
+    for (const char* const mode : {"watch", "auto"}) {
+      scene.report.cpus[0].mode = mode;
+      scene.report.cpus[0].observed_ns = kObservedNs / 10 - 1;
+      CHECK(scene.verdict() == "blind");
+      scene.report.cpus[0].observed_ns = kObservedNs / 10;
+      CHECK(scene.verdict() == "noisy");
+      scene.lose(1, "ring_full");
+      CHECK(scene.verdict() == "blind");
+      scene.report.lost.by.clear();
+    }
   }
 }
 
