@@ -17,9 +17,9 @@ namespace noised::client {
 
 class OwnDaemon {
  public:
-  /// Starts noised, which watches the tasks of these CPUs, and runs there; empty: of all. Waits until it answers. Fails
-  /// where it does not, or once `stop_fd` is readable. Only root can; to be called while there is one thread.
-  static Result<std::unique_ptr<OwnDaemon>> start(const std::vector<unsigned>& cpus, int stop_fd);
+  /// Starts noised, which watches the tasks of these CPUs; `confined`: and runs on no others. Waits until it answers.
+  /// Fails where it does not, or once `stop_fd` is readable. Only root can; to be called while there is one thread.
+  static Result<std::unique_ptr<OwnDaemon>> start(const std::vector<unsigned>& cpus, bool confined, int stop_fd);
   OwnDaemon(const OwnDaemon&) = delete;
   OwnDaemon& operator=(const OwnDaemon&) = delete;
   /// Ends it. It ends by itself, too, where this process is killed.
@@ -29,7 +29,7 @@ class OwnDaemon {
 
  private:
   explicit OwnDaemon(std::string socket) : socket_(std::move(socket)) {}
-  Status run(const std::vector<unsigned>& cpus);
+  Status run(const std::vector<unsigned>& cpus, bool confined);
   Status await_answer(int stop_fd);
 
   std::string socket_;
