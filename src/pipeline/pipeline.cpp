@@ -339,7 +339,7 @@ void Pipeline::drain() {
   if (asked) snapshots_.answer([this](account::Snapshot& snapshot) { fill(snapshot); });
 }
 
-// Every 10 s: some 100 us for 256 CPUs, on the daemon's own CPU.
+// Every 10 s, on the daemon's own CPU: a snapshot without statistics.
 void Pipeline::turn_recent() {
   if (drained_ns_ - turned_ns_ < account::kRecentSlotNs) return;
   turned_ns_ = drained_ns_;

@@ -16,7 +16,7 @@ namespace noised::live {
 /// neither BPF nor ftrace is called for what happens while it, or a kernel thread on its page tables, has the CPU
 /// (11 switches to it traced in 3 s, none of the 11 back). noised counts that as `unpaired`. The interrupts that it
 /// sends have no sender either, so that its translations are flushed too: one came where it had run before, when it
-/// freed memory (one in four storms of 1.3 s while it printed megabytes, none in 40 without that).
+/// freed memory (one in four storms of 1.3 s while it printed megabytes, none in 26 without that).
 class QuietCpu {
  public:
   explicit QuietCpu(unsigned cpu);
