@@ -106,11 +106,12 @@ void Daemon::watch_instead(const AllowedCpus& allowed) {
   if (!instead) return;
   options_.config = *instead;
   watched_instead_ = instead->cpus;
-  constexpr const char* kWhy =
-      "no CPU is isolated here, so no loop measures, and the tasks of all CPUs are watched; for a loop, boot with "
-      "isolcpus=LIST, or name CPUs in probe.cpus";
-  log_.warning("{}", kWhy);
-  run_.unsupported.push_back(std::string("detours: ") + kWhy);
+  const std::string why = fmt::format(
+      "no CPU is isolated here, so no loop measures, and the tasks of CPUs {} are watched; for a loop, boot with "
+      "isolcpus=LIST, or name CPUs in probe.cpus",
+      watched_instead_);
+  log_.warning("{}", why);
+  run_.unsupported.push_back("detours: " + why);
 }
 
 Status Daemon::create_recording() {
