@@ -8,9 +8,14 @@
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <mutex>
 #include <random>
+#include <string>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "base/cpus.h"
 #include "base/files.h"
@@ -59,24 +64,62 @@ double late_drains(const std::string& text) {
 // A thread that looks at the clock every millisecond on the CPU of the pipeline. When it was kept from that for an
 // interval, any drain may have come an interval late: that was the host or the scheduler, not the daemon. Bound to that
 // CPU, since a host takes its CPUs one at a time: a thread that could go elsewhere did not see what the pipeline
-// suffered.
+// suffered. It also follows the pipeline's own thread, by the kernel's counts: of each time in which that did not begin
+// to run for twice the interval, it tells what it did instead.
 class Bystander {
  public:
-  explicit Bystander(unsigned cpu) : cpu_(cpu) {}
+  Bystander(unsigned cpu, pid_t pipeline) : cpu_(cpu), pipeline_(pipeline) {}
   [[nodiscard]] int stalls() const { return stalls_; }
+  [[nodiscard]] std::string pauses() const {
+    const std::lock_guard hold(mutex_);
+    return pauses_;
+  }
 
  private:
-  unsigned cpu_;
-  std::atomic<int> stalls_{0};
-  std::jthread thread_{[this](const std::stop_token& stop) {
+  // Began to run so often, had waited for a CPU and had run for so long.
+  struct Runs {
+    std::uint64_t count = 0;
+    std::uint64_t waited_ns = 0;
+    std::uint64_t ran_ns = 0;
+  };
+  [[nodiscard]] Runs runs() const {
+    Runs now;
+    std::ifstream("/proc/" + std::to_string(pipeline_) + "/schedstat") >> now.ran_ns >> now.waited_ns >> now.count;
+    return now;
+  }
+  void follow(const std::stop_token& stop) {
     if (!confine_to({cpu_})) return;
-    for (auto last = std::chrono::steady_clock::now(); !stop.stop_requested();) {
+    Runs before = runs();
+    auto last = std::chrono::steady_clock::now();
+    auto began = last;
+    auto kept = std::chrono::nanoseconds();
+    while (!stop.stop_requested()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const auto now = std::chrono::steady_clock::now();
       if (now - last > kDrain) ++stalls_;
+      kept = std::max(kept, std::chrono::nanoseconds(now - last));
       last = now;
+      const Runs seen = runs();
+      if (seen.count == before.count) continue;
+      if (now - began > 2 * kDrain) {
+        const std::lock_guard hold(mutex_);
+        pauses_ +=
+            fmt::format("{} us: it waited for a CPU for {} us and ran for {} us; the bystander was kept for {} us\n",
+                        (now - began) / std::chrono::microseconds(1), (seen.waited_ns - before.waited_ns) / 1'000,
+                        (seen.ran_ns - before.ran_ns) / 1'000, kept / std::chrono::microseconds(1));
+      }
+      before = seen;
+      began = now;
+      kept = {};
     }
-  }};
+  }
+
+  unsigned cpu_;
+  pid_t pipeline_;
+  std::atomic<int> stalls_{0};
+  mutable std::mutex mutex_;
+  std::string pauses_;
+  std::jthread thread_{[this](const std::stop_token& stop) { follow(stop); }};
 };
 
 // Runs what it is given again and again on a thread of its own; what the daemon closes on it is no failure. Idle
@@ -174,7 +217,7 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
 
   const std::uint64_t waited_before_ns = counts_of(daemon.pid()).wait_ns;
   int answered = 0;
-  const Bystander bystander(pipeline_cpu);
+  const Bystander bystander(pipeline_cpu, daemon.pid());
   std::vector<int> rounds;
   {
     Attacker slow(be_slow);
@@ -207,6 +250,7 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
   INFO("late drains: " << late_drains(before) << ", then " << late_drains(after) << " of "
                        << sample(after, "noised_drain_interval_seconds_count "));
   INFO("resident: " << resident_before << " KiB, then " << resident_after);
+  INFO("times in which the pipeline's thread did not begin to run for two intervals:\n" << bystander.pauses());
   CHECK(answered == kScrapes);
   CHECK(late_drains(after) - late_drains(before) <= bystander.stalls());
   // At most 64 connections with 32 KiB on each of two sockets, and answers that nobody reads.
@@ -215,7 +259,8 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
   CHECK(daemon.err().find("http") == std::string::npos);
   WARN("scrapes answered: " << answered << "; late drains: " << late_drains(after) - late_drains(before)
                             << "; stalls seen beside it: " << bystander.stalls() << "; waited for a CPU: " << waited_ns
-                            << " ns; resident: " << resident_before << " to " << resident_after << " KiB");
+                            << " ns; resident: " << resident_before << " to " << resident_after << " KiB\n"
+                            << bystander.pauses());
   daemon.signal(SIGTERM);
   CHECK(daemon.wait().exit_code == 0);
 }
