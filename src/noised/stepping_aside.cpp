@@ -23,7 +23,7 @@ namespace {
 bool runs(std::uint32_t pid, unsigned cpu) {
   if (pid == 0) return false;
   if (const auto task = system::ProcTasks("/proc").stat(pid)) return task->state == 'R' && task->cpu == cpu;
-  return ::kill(static_cast<pid_t>(pid), 0) != 0 && errno == EPERM;  // hidden (hidepid), and there
+  return system::exists(pid);  // hidden (hidepid), and there
 }
 
 }  // namespace

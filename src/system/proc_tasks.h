@@ -46,6 +46,9 @@ std::set<std::uint32_t> descendants(const std::vector<ProcessParent>& all, const
 /// name) and what is no number are left out.
 std::vector<std::uint32_t> parse_pids(std::string_view text);
 
+/// Whether there is such a task: asked of the kernel, for those that /proc hides from this process.
+bool exists(std::uint32_t pid);
+
 /// A mounted /proc.
 class ProcTasks {
  public:

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "system/cgroup_trees.h"
+#include "system/namespaces.h"
 
 namespace noised::system {
 namespace {
@@ -113,6 +114,13 @@ struct TaskSelector::Chosen {
   std::set<std::uint32_t> parents;                 // processes of which only the children are chosen
 };
 
+Error TaskSelector::not_found(std::uint32_t pid) const {
+  if (!proc_hides_tasks(proc_root_) || !exists(pid))
+    return failure(fmt::format("pid {}: no such process", pid), "ps -e lists those that there are");
+  return failure(fmt::format("pid {}: /proc hides this process from noised (its mount option hidepid)", pid),
+                 "mount it with gid=GROUP too, and give noised the group (SupplementaryGroups=GROUP in its unit)");
+}
+
 Result<Selection> TaskSelector::settle(Selection selection) const {
   if (selection.settled) return selection;
   if (selection.by == SelectBy::cgroup) {
@@ -128,7 +136,7 @@ Result<Selection> TaskSelector::settle(Selection selection) const {
     for (const std::uint32_t pid : selection.pids) {
       const auto process = proc_.process_of(pid);
       const auto stat = process ? proc_.stat(*process, *process) : std::nullopt;
-      if (!stat) return failure(fmt::format("pid {}: no such process", pid), "ps -e lists those that there are");
+      if (!stat) return not_found(pid);
       if (std::ranges::find(processes, *process) != processes.end()) continue;  // of another thread of it
       processes.push_back(*process);
       starts.push_back(stat->start);

@@ -85,6 +85,7 @@ class TaskSelector {
   [[nodiscard]] Status look_in_cgroup(const std::string& path, Chosen& chosen) const;
   [[nodiscard]] Status look_for_comm(const std::string& comm, Chosen& chosen) const;
   [[nodiscard]] bool lives(std::uint32_t process) const;
+  [[nodiscard]] Error not_found(std::uint32_t pid) const;
 
   std::string proc_root_;
   ProcTasks proc_;

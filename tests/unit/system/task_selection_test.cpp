@@ -2,6 +2,7 @@
 // Selections by pid and by name, in a /proc that was made up.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
@@ -21,6 +22,12 @@ namespace {
 
 Selection by_pids(Pids pids) { return {SelectBy::pids, std::move(pids), {}, false, {}}; }
 Selection by_comm(const std::string& name) { return {SelectBy::comm, {}, name, false, {}}; }
+
+// Without it, /proc hides processes.
+void show_first(const ProcScene& scene) {
+  std::filesystem::create_directories(scene.path("/proc/1"));
+  std::ofstream(scene.path("/proc/1/stat")) << "1 (init) S 0";
+}
 
 Pids threads(const ProcScene& scene, const Selection& selection) {
   return TaskSelector(scene.proc()).threads(selection).value();
@@ -86,6 +93,7 @@ TEST_CASE("a pid means its process, and all that comes of it", "[selection]") {
 
 TEST_CASE("a pid that is none is told at the first look only", "[selection]") {
   const ProcScene scene;
+  show_first(scene);
   scene.add(kRank);
   scene.add({.pid = 40});
   const TaskSelector selector(scene.proc());
@@ -153,8 +161,22 @@ TEST_CASE("a name means the threads that have it, and the children of their proc
   CHECK(threads(scene, by_comm("lm")).empty());
 }
 
+TEST_CASE("a process that /proc hides is told from one that is none", "[selection]") {
+  const ProcScene scene;  // without the first process: it hides them
+  const auto self = static_cast<std::uint32_t>(::getpid());
+  CHECK(TaskSelector(scene.proc()).settle(by_pids({self})).error().what.find("hides this process") !=
+        std::string::npos);
+  CHECK(TaskSelector(scene.proc()).settle(by_pids({0x7fffffff})).error().what == "pid 2147483647: no such process");
+  show_first(scene);
+  CHECK(TaskSelector(scene.proc()).settle(by_pids({self})).error().what.ends_with(": no such process"));
+  CHECK(exists(self));
+  CHECK(exists(1));  // of another user, often
+  CHECK_FALSE(exists(0x7fffffff));
+}
+
 TEST_CASE("what ends while it is read is left out", "[selection]") {
   const ProcScene scene;
+  show_first(scene);
   scene.add(kRank);
   std::filesystem::create_directories(scene.path("/proc/20/task/20"));          // no stat any more
   std::filesystem::create_directories(scene.path("/proc/21/task/21/stat"));     // opens, and reading it fails
