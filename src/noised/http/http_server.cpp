@@ -68,7 +68,7 @@ ucred peer_of(MHD_Connection* connection) {
   return told ? peer : ucred{};
 }
 
-bool is_root(MHD_Connection* connection) {
+bool is_roots(MHD_Connection* connection) {
   const ucred peer = peer_of(connection);
   return peer.pid != 0 && peer.uid == 0;
 }
@@ -193,7 +193,7 @@ class HttpServer::Service {
                                             std::string_view method) {
     if (route != nullptr && std::holds_alternative<RootHandler>(route->handler)) {
       if (method != MHD_HTTP_METHOD_POST) return not_allowed("POST");
-      if (!is_root(connection)) return http_error(MHD_HTTP_FORBIDDEN, "only root may do this");
+      if (!is_roots(connection)) return http_error(MHD_HTTP_FORBIDDEN, "only root may do this");
     } else if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
       return not_allowed("GET, HEAD");
     }
@@ -221,15 +221,19 @@ class HttpServer::Service {
   }
 
   MHD_Result open_stream(MHD_Connection* connection, const HttpRoute& route, std::unique_ptr<StreamSource> source) {
-    MHD_Response* const response = server_.streams_.open(connection, std::move(source));
-    if (response == nullptr) {
-      return send(connection, http_error(MHD_HTTP_SERVICE_UNAVAILABLE, "too many streams are open"));
-    }
+    const ucred peer = peer_of(connection);
+    const uid_t user = peer.pid == 0 ? HttpStreams::kNobodyKnown : peer.uid;
+    if (const std::string refusal = server_.streams_.refusal(user); !refusal.empty())
+      return send(connection, http_error(MHD_HTTP_SERVICE_UNAVAILABLE, refusal));
+    HttpConnections::Connection& entry = entry_of(connection);
+    MHD_Response* const response = server_.streams_.open(connection, entry, user, std::move(source));
+    if (response == nullptr) return MHD_NO;  // no memory
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, route.stream_content_type.c_str());
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-    // A reader may pause (a pager) for as long as it likes; a Unix socket always tells when it is gone.
+    // A reader may pause (a pager): HttpConnections ends what is not read. A Unix socket tells when it is gone.
     (void)MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
-    entry_of(connection).streaming = true;
+    HttpConnections::streamed(entry, false, monotonic_ns());
+    entry.streaming = true;
     return queue(connection, MHD_HTTP_OK, response);
   }
 
@@ -246,6 +250,8 @@ HttpResponse http_error(unsigned status, const std::string& message) {
   using Handler = nlohmann::json::error_handler_t;
   return {status, "application/json", body.dump(-1, ' ', false, Handler::replace) + "\n"};
 }
+
+bool HttpRequest::is_root() const { return is_roots(connection_); }
 
 pid_t HttpRequest::client() const { return peer_of(connection_).pid; }
 

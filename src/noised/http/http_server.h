@@ -42,6 +42,8 @@ class HttpRequest {
   [[nodiscard]] std::optional<std::string> query(const std::string& name) const;
   /// Who connected to a Unix socket; 0 over TCP, and where this PID namespace has no number for it.
   [[nodiscard]] pid_t client() const;
+  /// Whether root did; false over TCP.
+  [[nodiscard]] bool is_root() const;
 
  private:
   MHD_Connection* connection_;

@@ -8,7 +8,10 @@
 
 #include <exception>
 
+#include <fmt/format.h>
 #include <microhttpd.h>
+
+#include "base/clocks.h"
 
 namespace noised::daemon {
 namespace {
@@ -53,10 +56,19 @@ void HttpConnections::answered(Connection& connection, std::uint64_t now_ns) {
   connection.answered = true;
 }
 
+void HttpConnections::streamed(Connection& connection, bool idle, std::uint64_t now_ns) {
+  connection.since_ns = now_ns;
+  connection.idle = idle;
+}
+
 void HttpConnections::expire(std::uint64_t now_ns) {
   for (Connection& each : connections_) {
-    if (each.streaming || each.closing) continue;
+    if (each.closing) continue;
     const std::uint64_t held_ns = now_ns - each.since_ns;
+    if (each.streaming) {
+      if (!each.idle && held_ns > kUnreadNs) close(each);
+      continue;
+    }
     const bool too_long = held_ns > (each.answered ? kNextRequestNs : kFirstRequestNs);
     if (too_long || (held_ns > kFinishedNs && !each.answering && will_say_no_more(each.socket))) close(each);
   }
@@ -77,15 +89,20 @@ bool client_is_gone(int socket) {
 
 class HttpStreams::Stream {
  public:
-  Stream(HttpStreams& streams, MHD_Connection* connection, std::unique_ptr<StreamSource> source)
-      : streams_(streams), connection_(connection), source_(std::move(source)) {
+  Stream(HttpStreams& streams, MHD_Connection* connection, HttpConnections::Connection& entry, uid_t user,
+         std::unique_ptr<StreamSource> source)
+      : streams_(streams), connection_(connection), entry_(entry), user_(user), source_(std::move(source)) {
     const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     socket_ = info == nullptr ? -1 : info->connect_fd;
     streams_.open_.fetch_add(1, std::memory_order_relaxed);
+    ++streams_.open_of_[user_];
   }
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  ~Stream() { streams_.open_.fetch_sub(1, std::memory_order_relaxed); }
+  ~Stream() {
+    streams_.open_.fetch_sub(1, std::memory_order_relaxed);
+    if (--streams_.open_of_[user_] == 0) streams_.open_of_.erase(user_);
+  }
 
   static ssize_t read(void* stream, std::uint64_t, char* buffer, std::size_t capacity) {
     return static_cast<Stream*>(stream)->fill(buffer, capacity);
@@ -100,6 +117,7 @@ class HttpStreams::Stream {
     } catch (const std::exception&) {
       return MHD_CONTENT_READER_END_WITH_ERROR;
     }
+    HttpConnections::streamed(entry_, got == 0, monotonic_ns());
     if (got == StreamSource::kEnd) return MHD_CONTENT_READER_END_OF_STREAM;
     if (got > 0) return static_cast<ssize_t>(got);
     if (client_is_gone(socket_)) return MHD_CONTENT_READER_END_WITH_ERROR;
@@ -112,15 +130,24 @@ class HttpStreams::Stream {
 
   HttpStreams& streams_;
   MHD_Connection* connection_;
+  HttpConnections::Connection& entry_;  // goes after the stream
+  uid_t user_;
   std::unique_ptr<StreamSource> source_;
   int socket_ = -1;
 };
 
 HttpStreams::HttpStreams() { suspended_.reserve(kLimit); }
 
-MHD_Response* HttpStreams::open(MHD_Connection* connection, std::unique_ptr<StreamSource> source) {
-  if (open_.load(std::memory_order_relaxed) >= kLimit) return nullptr;
-  auto stream = std::make_unique<Stream>(*this, connection, std::move(source));
+std::string HttpStreams::refusal(uid_t user) const {
+  if (open_.load(std::memory_order_relaxed) >= kLimit) return "too many streams are open";
+  const auto own = open_of_.find(user);
+  if (user == 0 || own == open_of_.end() || own->second < kUserLimit) return {};
+  return fmt::format("you have {} streams open, as many as one user may: end one", own->second);
+}
+
+MHD_Response* HttpStreams::open(MHD_Connection* connection, HttpConnections::Connection& entry, uid_t user,
+                                std::unique_ptr<StreamSource> source) {
+  auto stream = std::make_unique<Stream>(*this, connection, entry, user, std::move(source));
   MHD_Response* const response =
       MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kBlockSize, Stream::read, stream.get(), Stream::free);
   if (response != nullptr) (void)stream.release();

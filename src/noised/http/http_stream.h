@@ -6,8 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 struct MHD_Connection;
 struct MHD_Response;
@@ -27,15 +31,19 @@ class HttpConnections {
   /// the time between two scrapes, so a later request on the same has longer.
   static constexpr std::uint64_t kFirstRequestNs = 10'000'000'000;
   static constexpr std::uint64_t kNextRequestNs = 130'000'000'000;
+  /// A stream whose client takes nothing of what there is for so long ends: it may hold what others wait for. A pager
+  /// may pause for less.
+  static constexpr std::uint64_t kUnreadNs = 60'000'000'000;
   /// For libmicrohttpd to see by itself that a client will say no more.
   static constexpr std::uint64_t kFinishedNs = 1'000'000'000;
 
   struct Connection {
     int socket = -1;
-    std::uint64_t since_ns = 0;  ///< when it was opened, or its last answer was complete
+    std::uint64_t since_ns = 0;  ///< when it was opened, its last answer was complete, or its stream was read
     bool answering = false;      ///< a request is here, and its answer not complete
     bool answered = false;       ///< at least once
-    bool streaming = false;      ///< takes as long as it likes
+    bool streaming = false;      ///< takes as long as it likes, as long as it takes anything
+    bool idle = false;           ///< likewise, and there is nothing for it now
     bool closing = false;        ///< shut down, not gone yet
   };
 
@@ -47,6 +55,8 @@ class HttpConnections {
   static void asked(Connection& connection) { connection.answering = true; }
   /// An answer is complete: its connection waits for the next request.
   static void answered(Connection& connection, std::uint64_t now_ns);
+  /// A stream was read: its client has taken what came before. `idle`: there is nothing more now.
+  static void streamed(Connection& connection, bool idle, std::uint64_t now_ns);
   /// Closes what took too long, and what can ask no more.
   void expire(std::uint64_t now_ns);
 
@@ -80,11 +90,17 @@ class HttpStreams {
  public:
   /// Streams served at once; below the server's connection limit, so that there is always room for plain requests.
   static constexpr unsigned kLimit = 32;
+  /// Of one user but root, so that no user can keep all of them; those over TCP are one user.
+  static constexpr unsigned kUserLimit = 6;
+  static constexpr uid_t kNobodyKnown = static_cast<uid_t>(-1);
 
   HttpStreams();
 
-  /// A response that pulls from the source, or null when there are already kLimit streams or memory is short.
-  MHD_Response* open(MHD_Connection* connection, std::unique_ptr<StreamSource> source);
+  /// Why this user can have no stream more; empty: there is room.
+  [[nodiscard]] std::string refusal(uid_t user) const;
+  /// A response that pulls from the source, of which the connection's entry is told; or null when memory is short.
+  MHD_Response* open(MHD_Connection* connection, HttpConnections::Connection& entry, uid_t user,
+                     std::unique_ptr<StreamSource> source);
 
   /// True if there are streams; one relaxed load, any thread.
   [[nodiscard]] bool any() const { return open_.load(std::memory_order_relaxed) != 0; }
@@ -97,6 +113,7 @@ class HttpStreams {
   class Stream;
 
   std::atomic<unsigned> open_{0};
+  std::map<uid_t, unsigned> open_of_;       // by user
   std::vector<MHD_Connection*> suspended_;  // each exactly once; MHD keeps a suspended connection alive
   bool stopping_ = false;
 };

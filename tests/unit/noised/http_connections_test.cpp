@@ -48,6 +48,28 @@ TEST_CASE("a request and its answer have their time, and more between two") {
   CHECK(connections.size() == 0);
 }
 
+TEST_CASE("a stream whose client takes nothing ends, and one for which there is nothing does not") {
+  HttpConnections connections;
+  const Pair unread;
+  const Pair idle;
+  HttpConnections::Connection* const entry = connections.opened(unread.server.get(), kMinuteNs);
+  HttpConnections::Connection* const other = connections.opened(idle.server.get(), kMinuteNs);
+  entry->streaming = other->streaming = true;
+  HttpConnections::streamed(*entry, false, 10 * kMinuteNs);
+  HttpConnections::streamed(*other, true, 10 * kMinuteNs);
+  connections.expire(10 * kMinuteNs + HttpConnections::kUnreadNs);
+  CHECK_FALSE(unread.closed());
+  connections.expire(10 * kMinuteNs + HttpConnections::kUnreadNs + 1);
+  CHECK(unread.closed());
+  connections.expire(90 * kMinuteNs);
+  CHECK_FALSE(idle.closed());
+  HttpConnections::streamed(*other, false, 91 * kMinuteNs);
+  connections.expire(92 * kMinuteNs);
+  CHECK_FALSE(idle.closed());
+  connections.expire(93 * kMinuteNs);
+  CHECK(idle.closed());
+}
+
 TEST_CASE("a client that can ask no more is let go, but not before its answer") {
   constexpr std::uint64_t kSoonNs = kMinuteNs + HttpConnections::kFinishedNs;
   HttpConnections connections;

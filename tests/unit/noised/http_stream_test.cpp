@@ -2,7 +2,10 @@
 // Streams: data after a wake, no busy loop without, and nothing left behind by clients that leave or do not read.
 #include <catch2/catch_test_macros.hpp>
 
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -280,7 +283,54 @@ TEST_CASE("a client that does not read holds back only itself") {
   CHECK(server.sent > sent);
 }
 
+// A connection has the user of the thread that made it.
+TEST_CASE("one user has a share of the streams, and root as many as there are") {
+  if (::geteuid() != 0) SKIP("other users' connections are made by root");
+  StreamServer server;
+  REQUIRE(::chmod(server.directory.path("").c_str(), 0755) == 0);
+  REQUIRE(::chmod(server.socket.path().c_str(), 0666) == 0);
+  std::vector<test::RawClient> clients;
+  const auto as_user = [&](long user, const std::function<void()>& act) {
+    std::thread([&] {
+      // Of this thread alone: the C library's own would be of all.
+      if (::syscall(SYS_setresuid, -1L, user, -1L) != 0) return;
+      act();
+    }).join();
+  };
+  const auto stream_answer = [&] {
+    test::RawClient one = server.client();
+    one.get("/feed");
+    const std::string answer = one.read_until("\r\n\r\n") + one.read_until("as many as one user may", 100);
+    clients.push_back(std::move(one));
+    return answer;
+  };
+  for (const long user : {60'001L, 60'002L}) {
+    INFO("user " << user);
+    unsigned opened = 0;
+    std::string last;
+    as_user(user, [&] {
+      for (unsigned i = 0; i < HttpStreams::kUserLimit; ++i)
+        opened += stream_answer().starts_with("HTTP/1.1 200 ") ? 1U : 0U;
+      last = stream_answer();
+    });
+    CHECK(opened == HttpStreams::kUserLimit);
+    CHECK(last.starts_with("HTTP/1.1 503 "));
+    CHECK(has(last, "as many as one user may"));
+  }
+  CHECK(server.feed.sources == 2 * HttpStreams::kUserLimit);
+  for (unsigned i = 0; i <= HttpStreams::kUserLimit; ++i) CHECK(stream_answer().starts_with("HTTP/1.1 200 "));
+  clients.clear();
+  CHECK(becomes_true([&] {
+    server.http->wake();
+    return server.feed.sources == 0;
+  }));
+  std::string again;
+  as_user(60'001, [&] { again = stream_answer(); });
+  CHECK(again.starts_with("HTTP/1.1 200 "));
+}
+
 TEST_CASE("streams over their limit are refused, and there is room again when one goes") {
+  if (::geteuid() != 0) SKIP("only root may have all of them");
   StreamServer server;
   std::vector<test::RawClient> clients;
   for (unsigned i = 0; i < HttpStreams::kLimit; ++i) clients.push_back(server.stream());
