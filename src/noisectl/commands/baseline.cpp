@@ -12,6 +12,7 @@
 #include "analysis/baseline/baseline.h"
 #include "base/files.h"
 #include "export/new_file.h"
+#include "model/json_parts.h"
 #include "noisectl/client/measured.h"
 #include "noisectl/client/output.h"
 #include "noisectl/commands/options.h"
@@ -124,9 +125,17 @@ Status save_baseline(const BaselineOptions& options) {
   file.value().write(views::to_json(run.value()) + "\n");
   if (Status written = file.value().finish(); !written) return written;
   file.value().keep();
-  Output output(stderr);
-  output.write(fmt::format("noisectl: saved {} of time, {} sources\n",
-                           views::format_duration(longest_observed_ns(run.value())), run.value().sources.size()));
+  const std::uint64_t observed_ns = longest_observed_ns(run.value());
+  const std::size_t sources = run.value().sources.size();
+  Output output(options.json ? stdout : stderr);
+  output.write(options.json ? dump({{"schema", "noised.saved/1"},
+                                    {"file", options.file},
+                                    {"observed_ns", observed_ns},
+                                    {"sources", sources},
+                                    {"lost", lost_json(run.value().lost)}}) +
+                                  "\n"
+                            : fmt::format("noisectl: saved {} of time, {} sources\n",
+                                          views::format_duration(observed_ns), sources));
   return output.finish();
 }
 
@@ -156,6 +165,7 @@ class BaselineCommand final : public CommandOf<BaselineOptions> {
     save->callback([this] { options.save = true; });
     save->add_option("FILE", options.file, "the file to create")->required()->check(not_empty());
     add_duration(*save, duration_, "of a daemon: measure so long (30s)");
+    add_json(*save, options.json);
     CLI::App* diff = sub.add_subcommand("diff", "what is not as it was, and ends with 3 if anything is");
     diff->add_option("FILE", options.file, "what was saved")->required()->check(not_empty());
     add_duration(*diff, duration_, "of a daemon: measure so long (as long as what was saved)");

@@ -13,6 +13,7 @@
 #include "export/new_file.h"
 #include "export/paraver/paraver.h"
 #include "export/perfetto/perfetto.h"
+#include "model/json_fields.h"
 #include "noisectl/client/measured.h"
 #include "noisectl/client/output.h"
 #include "noisectl/commands/options.h"
@@ -31,6 +32,20 @@ Status can_export(ExportFormat format, const std::string& out) {
       return exports::can_create(out);  // a directory
   }
   return failure("export: no such format");
+}
+
+const char* name_of(ExportFormat format) {
+  switch (format) {
+    case ExportFormat::perfetto:
+      return "perfetto";
+    case ExportFormat::paraver:
+      return "paraver";
+    case ExportFormat::ctf:
+      return "ctf";
+    case ExportFormat::csv:
+      return "csv";
+  }
+  return "none";
 }
 
 Status export_as(ExportFormat format, const exports::Play& play, const std::string& out,
@@ -69,6 +84,7 @@ class ExportCommand final : public MeasuredCommand<ExportOptions> {
         ->type_name("FORMAT");
     sub.add_option("-o,--output", options.output, "what to create")->required()->check(not_empty())->type_name("OUT");
     sub.add_option("FILE", options.input, "the recording")->check(not_empty());
+    sub.add_flag("--json", options.json, "print what was created, as JSON");
   }
   Status run() override { return run_export(options); }
 };
@@ -79,6 +95,8 @@ Status run_export(const ExportOptions& options) {
   if (!options.input.empty() && !options.replay.empty()) {
     return usage_error("export: two recordings, " + options.input + " and --replay " + options.replay, "give one");
   }
+  if (options.json && exports::is_special(options.output))
+    return usage_error("export: --json prints to where the export may go", "leave it out, or export to a file");
   // Before a daemon is measured for nothing.
   if (Status can = can_export(options.format, options.output); !can) return can;
   MeasureOptions from = options;
@@ -92,12 +110,17 @@ Status run_export(const ExportOptions& options) {
   if (!exports::is_special(options.output)) stop.emplace();
   (void)std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error as a full disk is
   Progress shown("exporting");
-  return export_as(
+  const Status exported = export_as(
       options.format, [&measured] { return measured.value().play(); }, options.output,
       [&](double share) {
         shown.show(share);
         return !stop || !came(*stop);
       });
+  if (!exported || !options.json) return exported;
+  Output output(stdout);
+  output.write(
+      dump({{"schema", "noised.exported/1"}, {"format", name_of(options.format)}, {"output", options.output}}) + "\n");
+  return output.finish();
 }
 
 std::unique_ptr<Command> export_command() { return std::make_unique<ExportCommand>(); }

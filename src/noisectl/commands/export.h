@@ -15,6 +15,7 @@ struct ExportOptions : MeasureOptions {
   ExportFormat format = ExportFormat::perfetto;
   std::string output;  ///< what to create
   std::string input;   ///< the recording; empty: as --replay says
+  bool json = false;   ///< say what was created
 };
 
 /// Creates options.output from options.input, or from what Measured gives.

@@ -18,7 +18,6 @@ namespace {
 
 struct FtqOptions : SeriesOptions {
   bool compare = false;  ///< with the ledger, in place of the series
-  bool json = false;
 };
 
 Status need_quanta(const recording::Description& description) {
@@ -72,10 +71,10 @@ std::string agreement_json(const analysis::FtqAgreement& ftq, std::uint64_t quan
 
 // "START COUNT" a line, as FTQ does to standard output: start of each quantum in ns since the first, and the loop's
 // iterations in it. An error where the loop took no samples.
-Status print_ftq(recording::Player& player, std::size_t place) {
+Status print_ftq(const FtqOptions& options, recording::Player& player, std::size_t place) {
   if (Status sampled = need_quanta(player.playback().description()); !sampled) return sampled;
   std::optional<std::uint64_t> first_ns;
-  return print_quanta(player, place, true, [&](const analysis::Quantum& quantum) {
+  return print_quanta(player, place, true, options.json, [&](const analysis::Quantum& quantum) {
     if (!first_ns) first_ns = quantum.start_ns;
     return fmt::format("{} {}\n", quantum.start_ns - *first_ns, quantum.iterations);
   });
@@ -114,12 +113,11 @@ class FtqCommand final : public SeriesCommand<FtqOptions> {
 
   void describe(CLI::App& sub) override {
     SeriesCommand::describe(sub);
-    CLI::Option* compare = sub.add_flag("--compare", options.compare, "what it says against the ledger, instead");
-    sub.add_flag("--json", options.json, "print JSON")->needs(compare);
+    sub.add_flag("--compare", options.compare, "what it says against the ledger, instead");
   }
   Status run() override {
     return run_series(options, [this](const Measured& measured, recording::Player& player, std::size_t place) {
-      return options.compare ? compare_ftq(options, measured, place) : print_ftq(player, place);
+      return options.compare ? compare_ftq(options, measured, place) : print_ftq(options, player, place);
     });
   }
 };

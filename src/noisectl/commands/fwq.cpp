@@ -10,12 +10,12 @@ namespace noised::client {
 namespace {
 
 // An error where the loop took no samples.
-Status print_fwq(recording::Player& player, std::size_t place) {
+Status print_fwq(const SeriesOptions& options, recording::Player& player, std::size_t place) {
   if (player.playback().description().work == 0) {
     return failure("the time of portions of the loop's work was not taken",
                    "start noised with --work 100000, or set work in [probe] of its configuration");
   }
-  return print_quanta(player, place, false,
+  return print_quanta(player, place, false, options.json,
                       [](const analysis::Quantum& quantum) { return fmt::format("{}\n", quantum.length_ns()); });
 }
 
@@ -24,8 +24,8 @@ class FwqCommand final : public SeriesCommand<SeriesOptions> {
   FwqCommand() : SeriesCommand("fwq", "time taken by each portion of work, as FWQ prints it") {}
 
   Status run() override {
-    return run_series(options, [](const Measured&, recording::Player& player, std::size_t place) {
-      return print_fwq(player, place);
+    return run_series(options, [this](const Measured&, recording::Player& player, std::size_t place) {
+      return print_fwq(options, player, place);
     });
   }
 };

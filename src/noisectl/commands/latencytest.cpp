@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "model/json_parts.h"
 #include "model/moments.h"
 #include "noisectl/client/output.h"
 #include "noisectl/commands/series.h"
@@ -40,13 +41,22 @@ class LatencyHistogram {
     std::string text;
     for (std::size_t k = 1; k < octaves_.size(); ++k) {
       if (octaves_[k] == 0) continue;
-      text += fmt::format("{:>12}  {:>12}  {:>10}\n", std::uint64_t{1} << (k - 1), (std::uint64_t{1} << k) - 1,
-                          octaves_[k]);
+      text += fmt::format("{:>12}  {:>12}  {:>10}\n", from_us(k), to_us(k), octaves_[k]);
     }
     return text;
   }
+  [[nodiscard]] Json json() const {
+    Json rows = Json::array();
+    for (std::size_t k = 1; k < octaves_.size(); ++k) {
+      if (octaves_[k] != 0) rows.push_back({{"from_us", from_us(k)}, {"to_us", to_us(k)}, {"events", octaves_[k]}});
+    }
+    return rows;
+  }
 
  private:
+  [[nodiscard]] static std::uint64_t from_us(std::size_t octave) { return std::uint64_t{1} << (octave - 1); }
+  [[nodiscard]] static std::uint64_t to_us(std::size_t octave) { return (std::uint64_t{1} << octave) - 1; }
+
   Moments moments_;
   std::uint64_t with_task_ = 0;
   std::array<std::uint64_t, 65> octaves_{};
@@ -79,13 +89,35 @@ std::string latency_text(const recording::Player& player, std::size_t place, con
          histogram.text();
 }
 
-Status print_latencytest(const Measured& measured, std::size_t place) {
+std::string latency_json(const recording::Player& player, std::size_t place, const LatencyHistogram& histogram) {
+  const Report report = player.report();
+  const ReportCpu& cpu = report.cpus.at(place);
+  const Moments& events = histogram.moments();
+  const auto& switches = player.playback().counts().cpus.at(place).switches;
+  return dump({{"schema", "noised.latencytest/1"},
+               {"cpu", cpu.cpu},
+               {"policy", player.playback().counts().status.policy},
+               {"observed_ns", cpu.observed_ns},
+               {"threshold_ns", cpu.threshold_ns},
+               {"events", events.count()},
+               {"mean_ns", events.mean_ns()},
+               {"max_ns", events.max_ns()},
+               {"switches", switches ? Json(*switches) : Json(nullptr)},
+               {"with_task", histogram.with_task()},
+               {"migrations", migrations(report, cpu.cpu)},
+               {"histogram", histogram.json()},
+               {"lost", lost_json(report.lost)}}) +
+         "\n";
+}
+
+Status print_latencytest(const SeriesOptions& options, const Measured& measured, std::size_t place) {
   auto player = measured.play();
   if (!player) return player.error();
   LatencyHistogram histogram;
   play_detours(player.value(), place, [&](const account::DetourLedger& ledger) { histogram.add(ledger); });
   Output output(stdout);
-  output.write(latency_text(player.value(), place, histogram));
+  output.write(options.json ? latency_json(player.value(), place, histogram)
+                            : latency_text(player.value(), place, histogram));
   if (Status written = output.finish(); !written) return written;
   return Measured::whole(player.value());
 }
@@ -95,8 +127,8 @@ class LatencytestCommand final : public SeriesCommand<SeriesOptions> {
   LatencytestCommand() : SeriesCommand("latencytest", "interruptions over 1us, and what the scheduler did") {}
 
   Status run() override {
-    return run_series(options, [](const Measured& measured, recording::Player&, std::size_t place) {
-      return print_latencytest(measured, place);
+    return run_series(options, [this](const Measured& measured, recording::Player&, std::size_t place) {
+      return print_latencytest(options, measured, place);
     });
   }
 };

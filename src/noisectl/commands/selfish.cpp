@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "model/json_parts.h"
 #include "noisectl/client/output.h"
 #include "noisectl/commands/series.h"
 #include "views/lost.h"
@@ -44,7 +45,13 @@ std::string selfish_head(const Totals& totals) {
       totals.cycle_ns() > 0 ? 100 * static_cast<double>(totals.threshold_ns) / totals.cycle_ns() : 0.0);
 }
 
-Status print_selfish(const Measured& measured, std::size_t place) {
+Json head_json(const recording::Player& player, std::size_t place, const Totals& totals) {
+  return {{"schema", "noised.selfish/1"},        {"cpu", player.playback().description().base.cpus.at(place).cpu},
+          {"observed_ns", totals.observed_ns},   {"iterations", totals.iterations},
+          {"threshold_ns", totals.threshold_ns}, {"cycle_ns", totals.cycle_ns()}};
+}
+
+Status print_selfish(const SeriesOptions& options, const Measured& measured, std::size_t place) {
   // What is at its head is known at the end only: a first pass for that, a second for the lines.
   auto first = measured.play();
   if (!first) return first.error();
@@ -53,8 +60,9 @@ Status print_selfish(const Measured& measured, std::size_t place) {
   auto second = measured.play();
   if (!second) return second.error();
   Output output(stdout);
-  output.write(selfish_head(totals));
+  output.write(options.json ? open_array(head_json(first.value(), place, totals), "detours") : selfish_head(totals));
   std::optional<std::uint64_t> first_ns;
+  bool first_item = true;
   double noise_ns = 0;
   play_detours(second.value(), place, [&](const account::DetourLedger& ledger) {
     const Detour& detour = ledger.detour;
@@ -62,14 +70,18 @@ Status print_selfish(const Measured& measured, std::size_t place) {
     const double taken_ns = static_cast<double>(detour.end_ns - detour.start_ns) - totals.cycle_ns();
     noise_ns += taken_ns;
     // Signed: where the clock was mapped anew, a detour may seem to come before the first.
-    const auto at_ns = static_cast<double>(static_cast<std::int64_t>(detour.start_ns - *first_ns));
-    output.write(fmt::format("{:.2f}\t{:.2f}\n", at_ns, taken_ns));
+    const auto at_ns = static_cast<std::int64_t>(detour.start_ns - *first_ns);
+    output.write(options.json ? next_item({{"at_ns", at_ns}, {"taken_ns", taken_ns}}, first_item)
+                              : fmt::format("{:.2f}\t{:.2f}\n", static_cast<double>(at_ns), taken_ns));
   });
   // netgauge ends with a detour, ours when its time is over: the period is all that was observed.
   const auto period_ns = static_cast<double>(totals.observed_ns);
-  output.write(fmt::format("# CPU overhead due to noise: {:.2f}%\n# Measurement period: {:.2f} s\n# lost: {}\n",
-                           period_ns > 0 ? 100 * noise_ns / period_ns : 0.0, period_ns / 1e9,
-                           views::lost_text(second.value().report().lost)));
+  const ReportLost lost = second.value().report().lost;
+  output.write(options.json
+                   ? close_array("lost", lost_json(lost))
+                   : fmt::format("# CPU overhead due to noise: {:.2f}%\n# Measurement period: {:.2f} s\n# lost: {}\n",
+                                 period_ns > 0 ? 100 * noise_ns / period_ns : 0.0, period_ns / 1e9,
+                                 views::lost_text(lost)));
   if (Status written = output.finish(); !written) return written;
   return Measured::whole(second.value());
 }
@@ -79,8 +91,8 @@ class SelfishCommand final : public SeriesCommand<SeriesOptions> {
   SelfishCommand() : SeriesCommand("selfish", "each detour, as selfish (netgauge) prints it") {}
 
   Status run() override {
-    return run_series(options, [](const Measured& measured, recording::Player&, std::size_t place) {
-      return print_selfish(measured, place);
+    return run_series(options, [this](const Measured& measured, recording::Player&, std::size_t place) {
+      return print_selfish(options, measured, place);
     });
   }
 };

@@ -3,9 +3,11 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "model/json_parts.h"
 #include "noisectl/client/output.h"
 #include "views/lost.h"
 
@@ -62,14 +64,41 @@ Status whole_series(const recording::Player& player, bool any) {
   return failure("not one whole quantum was recorded of this CPU", "record for longer, or choose shorter ones");
 }
 
-Status print_quanta(recording::Player& player, std::size_t place, bool whole,
+std::string open_array(const Json& head, const char* name) {
+  std::string text = dump(head);
+  text.pop_back();
+  return text + fmt::format(",\"{}\":[", name);
+}
+
+std::string next_item(const Json& item, bool& first) { return (std::exchange(first, false) ? "" : ",") + dump(item); }
+
+std::string close_array(const char* name, const Json& last) { return fmt::format("],\"{}\":{}}}\n", name, dump(last)); }
+
+Status print_quanta(recording::Player& player, std::size_t place, bool whole, bool json,
                     const std::function<std::string(const analysis::Quantum&)>& line) {
   Output output(stdout);
-  Quanta quanta(place, whole, [&](const analysis::Quantum& quantum) { return output.write(line(quantum)); });
+  const recording::Description& description = player.playback().description();
+  if (json)
+    output.write(open_array({{"schema", "noised.samples/1"},
+                             {"cpu", description.base.cpus.at(place).cpu},
+                             {"quantum_ns", description.quantum_ns},
+                             {"work", description.work}},
+                            "samples"));
+  bool first = true;
+  std::uint64_t first_ns = 0;
+  Quanta quanta(place, whole, [&](const analysis::Quantum& quantum) {
+    if (!json) return output.write(line(quantum));
+    if (first) first_ns = quantum.start_ns;
+    return output.write(next_item({{"start_ns", quantum.start_ns - first_ns},
+                                   {"length_ns", quantum.length_ns()},
+                                   {"iterations", quantum.iterations}},
+                                  first));
+  });
   quanta.play(player);
-  if (Status written = output.finish(); !written) return written;
   const ReportLost lost = player.report().lost;
-  if (views::anything_lost(lost)) fmt::print(stderr, "noisectl: lost: {}\n", views::lost_text(lost));
+  if (json) output.write(close_array("lost", lost_json(lost)));
+  if (Status written = output.finish(); !written) return written;
+  if (!json && views::anything_lost(lost)) fmt::print(stderr, "noisectl: lost: {}\n", views::lost_text(lost));
   return whole_series(player, quanta.any());
 }
 

@@ -13,6 +13,7 @@
 
 #include "analysis/fixed_work/quanta.h"
 #include "base/result.h"
+#include "model/json_fields.h"
 #include "noisectl/client/measured.h"
 #include "noisectl/client/options.h"
 #include "noisectl/commands/options.h"
@@ -22,13 +23,14 @@ namespace noised::client {
 
 struct SeriesOptions : MeasureOptions {
   std::optional<unsigned> cpu;  ///< of this CPU; nothing: of the only one
+  bool json = false;
 };
 
 /// Gets what was measured, and gives it to `print` with a player at its begin and the CPU's place.
 Status run_series(const SeriesOptions& options,
                   const std::function<Status(const Measured&, recording::Player&, std::size_t place)>& print);
 
-/// A command that shows a series, with --duration and --cpu.
+/// A command that shows a series, with --duration, --cpu and --json.
 template <typename Options>
 class SeriesCommand : public MeasuredCommand<Options> {
  public:
@@ -36,6 +38,7 @@ class SeriesCommand : public MeasuredCommand<Options> {
   void describe(CLI::App& sub) override {
     MeasuredCommand<Options>::describe(sub);
     add_cpu(sub, this->options.cpu, "of this CPU");
+    add_json(sub, this->options.json);
   }
 };
 
@@ -90,9 +93,15 @@ class Quanta : public recording::PlayerVisitor {
 /// What is wrong with a series that was played to its end: damage, or that it has not `any` quantum.
 Status whole_series(const recording::Player& player, bool any);
 
-/// Prints a line for each quantum, then says what is damaged, and what was lost where its lines cannot. `whole` is that
-/// of Quanta.
-Status print_quanta(recording::Player& player, std::size_t place, bool whole,
+/// Prints a line for each quantum, or noised.samples/1, then says what is damaged, and what was lost where its lines
+/// cannot. `whole` is that of Quanta.
+Status print_quanta(recording::Player& player, std::size_t place, bool whole, bool json,
                     const std::function<std::string(const analysis::Quantum&)>& line);
+
+/// JSON that is written as it comes: the begin of an object with an array as its last member, so far open; that member,
+/// with a comma before each but the first; and the end, with one member more.
+std::string open_array(const Json& head, const char* name);
+std::string next_item(const Json& item, bool& first);
+std::string close_array(const char* name, const Json& last);
 
 }  // namespace noised::client
