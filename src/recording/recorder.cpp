@@ -56,11 +56,13 @@ RecordedDetour recorded(const account::DetourLedger& ledger, std::uint64_t toler
 
 using Details = std::array<EntryDetails, account::FeedDetour::kEntries>;
 
-std::span<const EntryDetails> details_of(const account::FeedDetour& shown, Details& details) {
+std::span<const EntryDetails> details_of(const account::FeedDetour& shown, const SourceTable* without_faults,
+                                         Details& details) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < shown.size && shown.text_size != 0; ++i) {
     const account::FeedDetour::Entry& entry = shown.entries[i];
     if (entry.text_size == 0 && !entry.cut) continue;
+    if (without_faults != nullptr && without_faults->at(entry.source).kind == Kind::page_fault) continue;
     details[count++] = {i, entry.cut, {shown.text.data() + entry.text_at, entry.text_size}};
   }
   return std::span(details).first(count);
@@ -73,8 +75,8 @@ Recorder::Recorder(const SourceTable& sources, StatusView settings, Description 
   snapshot_.detail = account::SnapshotDetail::counts;
 }
 
-bool Recorder::open() { return take(State::asked); }
-bool Recorder::hold() { return take(State::held); }
+bool Recorder::open(bool tells_faults) { return take(State::asked, tells_faults); }
+bool Recorder::hold(bool tells_faults) { return take(State::held, tells_faults); }
 
 void Recorder::begin(std::optional<PhaseRecording> phases) {
   phases_ = std::move(phases);
@@ -87,8 +89,9 @@ bool Recorder::is_held_or_recording() const {
   return state == State::held || state == State::asked || state == State::recording;
 }
 
-bool Recorder::take(State state) {
+bool Recorder::take(State state, bool tells_faults) {
   if (state_.load(std::memory_order_acquire) != State::idle) return false;
+  tells_faults_ = tells_faults;
   for (Slot& slot : slots_) {
     if (slot.bytes == nullptr) slot.bytes = std::make_unique<char[]>(kBlockBytes);
   }
@@ -271,7 +274,7 @@ void Recorder::detour(std::size_t cpu, const account::DetourLedger& ledger, std:
     return;
   }
   Details details;
-  writer_.detour(cpu, recorded(ledger, tolerance_ns), details_of(shown, details));
+  writer_.detour(cpu, recorded(ledger, tolerance_ns), details_of(shown, tells_faults_ ? nullptr : &sources_, details));
 }
 
 bool Recorder::write_entries(std::size_t cpu, std::span<const account::LedgerEntry> entries) {
@@ -293,7 +296,7 @@ void Recorder::loss(std::size_t cpu, const account::Loss& loss, const account::D
     return;
   }
   Details details;
-  writer_.loss(cpu, recorded(ledger, 0), loss, details_of(shown, details));
+  writer_.loss(cpu, recorded(ledger, 0), loss, details_of(shown, tells_faults_ ? nullptr : &sources_, details));
 }
 
 void Recorder::ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) {

@@ -47,10 +47,11 @@ class Recorder : public account::PipelineSink {
     BlockKind kind = BlockKind::events;
     std::string_view bytes;  ///< valid until pop()
   };
-  /// Reader: recording begins after the next drain; false if somebody records already.
-  bool open();
+  /// Reader: recording begins after the next drain; false if somebody records already. `tells_faults`: also where in
+  /// their programs tasks had page faults.
+  bool open(bool tells_faults = true);
   /// Reader: the same, but recording begins only with begin(): something is prepared for it first.
-  bool hold();
+  bool hold(bool tells_faults = true);
   /// Pipeline: what is held begins with the next after_drain(), with phases or without.
   void begin(std::optional<PhaseRecording> phases);
   /// Pipeline: true until its reader has closed it, or the daemon ends.
@@ -99,7 +100,7 @@ class Recorder : public account::PipelineSink {
     std::uint64_t first_end_ns = 0;
   };
 
-  bool take(State state);
+  bool take(State state, bool tells_faults);
   void start(account::Recordable& pipeline);
   void give_away_old(account::Recordable& pipeline);
   bool wait_for_block();
@@ -123,6 +124,7 @@ class Recorder : public account::PipelineSink {
   std::size_t full_enough_;
   std::atomic<State> state_{State::idle};
   std::atomic<bool> has_reader_{false};
+  bool tells_faults_ = true;  // the reader's, until the state is asked
   std::array<Slot, kBlocks> slots_;
   alignas(64) std::atomic<std::uint64_t> sealed_{0};
   alignas(64) std::atomic<std::uint64_t> taken_{0};

@@ -41,13 +41,23 @@ void RecordWriter::source(Kind kind, Category category, std::string_view name) {
   bytes_.text(name);
 }
 
+namespace {
+
+// Whatever else has an address for its number: the kernel's are its secret, and a recording goes from hand to hand.
+std::uint64_t told_id(Kind kind, std::uint64_t id) {
+  const bool is_number = kind == Kind::irq || kind == Kind::vector || kind == Kind::softirq || kind == Kind::task;
+  return is_number ? id : 0;
+}
+
+}  // namespace
+
 void RecordWriter::interval(std::size_t cpu, const Interval& interval, bool waits) {
   tag(waits ? RecordTag::waits : RecordTag::interval, cpu);
   time(interval.start_ns);
   bytes_.number(interval.end_ns - interval.start_ns);
   bytes_.number(interval.source);
   bytes_.byte(interval.flags);
-  bytes_.number(interval.id);
+  bytes_.number(told_id(interval.kind, interval.id));
 }
 
 void RecordWriter::detour(std::size_t cpu, const RecordedDetour& detour, std::span<const EntryDetails> details) {
@@ -285,7 +295,7 @@ void RecordWriter::entries(std::size_t cpu, std::span<const account::LedgerEntry
     packed.number(entry.source);
     packed.byte(entry.flags);
     packed.byte(entry.depth);
-    packed.number(entry.id);
+    packed.number(told_id(entry.kind, entry.id));
   }
   tag(RecordTag::entries, cpu);
   time(entries.front().start_ns);

@@ -23,11 +23,20 @@ namespace {
 constexpr std::size_t kDetoursPerRead = 64;
 constexpr const char* kRecordingType = "application/octet-stream";
 
+// The address of an instruction of a program is for root alone: it tells where that program is in memory.
+void hide_faults(DetourView& view) {
+  for (DetourEntryView& entry : view.entries) {
+    if (entry.kind != to_string(Kind::page_fault)) continue;
+    std::erase_if(entry.detail, [](const auto& each) { return each.first == "ip" && each.second.starts_with("0x"); });
+  }
+}
+
 // Detours as lines of JSON, from a position of the feed on.
 class DetourStream : public StreamSource {
  public:
-  DetourStream(const ApiContext& context, bool follow, std::uint64_t min_ns)
-      : context_(context), follow_(follow), min_ns_(min_ns) {
+  /// `tells_faults`: also where in their programs tasks had page faults.
+  DetourStream(const ApiContext& context, bool follow, std::uint64_t min_ns, bool tells_faults)
+      : context_(context), follow_(follow), min_ns_(min_ns), tells_faults_(tells_faults) {
     const std::uint64_t end = context_.feed.end();
     until_ = end;
     next_ = follow ? end : 0;
@@ -53,7 +62,10 @@ class DetourStream : public StreamSource {
       next_ = batch.next;
       if (batch.lost != 0) pending_ += views::lost_line_json(batch.lost) + "\n";
       for (const account::FeedDetour& detour : batch.detours) {
-        if (detour.duration_ns >= min_ns_) pending_ += views::to_json(to_view(detour, context_.sources)) + '\n';
+        if (detour.duration_ns < min_ns_) continue;
+        DetourView view = to_view(detour, context_.sources);
+        if (!tells_faults_) hide_faults(view);
+        pending_ += views::to_json(view) + '\n';
       }
     }
   }
@@ -64,6 +76,7 @@ class DetourStream : public StreamSource {
   ApiContext context_;
   bool follow_;
   std::uint64_t min_ns_;
+  bool tells_faults_;
   std::uint64_t until_ = 0;
   std::uint64_t next_ = 0;
   std::string pending_;
@@ -111,7 +124,7 @@ StreamReply open_detours(const ApiContext& context, const HttpRequest& request) 
   if (error != std::errc{} || end != min.data() + min.size()) {
     return http_error(400, "min_ns: nanoseconds expected, not '" + min + "'");
   }
-  return std::make_unique<DetourStream>(context, follow == "1", min_ns);
+  return std::make_unique<DetourStream>(context, follow == "1", min_ns, request.is_root());
 }
 
 // What is wrong with the request, or what it wants the probes to run.
@@ -136,14 +149,14 @@ Result<PhaseRequest> phase_request(const HttpRequest& request) {
 
 // Held first, so that nobody else records what the probes do for this one. Without a grain they run their loop, as soon
 // as phases of somebody who has gone end.
-StreamReply record(const ApiContext& context, const PhaseRequest& phases) {
+StreamReply record(const ApiContext& context, const PhaseRequest& phases, bool tells_faults) {
   if (context.settings.mode == "auto") {
     return http_error(409,
                       "loops and watching take turns here, and a recording is of one of them: set mode = \"probe\" or "
                       "mode = \"watch\"");
   }
   const bool change = phases.grain_ns != 0 || context.phases.active();
-  if (!(change ? context.recorder.hold() : context.recorder.open()))
+  if (!(change ? context.recorder.hold(tells_faults) : context.recorder.open(tells_faults)))
     return http_error(423, "somebody else is recording: wait until that has ended");
   auto stream = std::make_unique<RecordingStream>(context.recorder);  // lets go of it where it is not returned
   if (!change) return stream;
@@ -158,7 +171,7 @@ StreamReply open_recording(const ApiContext& context, const HttpRequest& request
   for (const char* const parameter : {"grain_ns", "footprint_bytes", "footprint", "policy"}) {
     if (request.query(parameter)) return http_error(400, std::string(parameter) + ": phases are a POST to /v1/phases");
   }
-  return record(context, {});
+  return record(context, {}, request.is_root());
 }
 
 StreamReply open_phases(const ApiContext& context, const HttpRequest& request) {
@@ -168,7 +181,7 @@ StreamReply open_phases(const ApiContext& context, const HttpRequest& request) {
     return http_error(
         409, "tasks are watched here, and there is no loop that could run phases: set mode = \"probe\", and name CPUs");
   }
-  return record(context, phases.value());
+  return record(context, phases.value(), request.is_root());
 }
 
 HttpResponse reload(const ApiContext& context) {

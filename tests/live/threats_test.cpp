@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Neighbours who are not friends: a member of the group that may ask, another user on the metrics port, a process in a
+// container. What each tries is refused or harmless, and tells no secret; packaging/doc/security.md has the rules.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "command.h"
+#include "measurement.h"
+#include "processes.h"
+#include "quiet_cpu.h"
+#include "unit/base/temporary_directory.h"
+#include "unit/noised/http_client.h"
+#include "views/views.h"
+#include "watched_task.h"
+
+using namespace noised;
+using namespace noised::live;
+using noised::test::RawClient;
+using noised::test::TemporaryDirectory;
+
+namespace {
+
+constexpr std::uint16_t kThreatsPort = 20279;
+constexpr unsigned kMember = 65'534;    // in the group
+constexpr unsigned kStranger = 60'001;  // not
+constexpr unsigned kGroup = 65'534;     // nogroup
+
+enum class Who { member, stranger, port, container };
+constexpr std::array<const char*, 4> kWho = {"member", "stranger", "metrics port", "container"};
+
+struct Attempt {
+  Who who;
+  std::string request;   // its first line, without the version
+  std::string expected;  // what the answer begins with behind HTTP/1.1; "" for no answer at all
+};
+
+// What nobody but root is to read: addresses of programs (a value of its own), and of the kernel, root neither. A place
+// in a function of the kernel is name+0x10.
+bool tells_a_secret(const std::string& answer) {
+  return answer.find("\"0x") != std::string::npos || answer.find("0xffff") != std::string::npos;
+}
+
+// As this user and group: of this thread alone, which the C library's own calls would not be.
+template <typename Act>
+void as_user(unsigned user, unsigned group, Act act) {
+  bool became = false;
+  std::thread([&] {
+    became = ::syscall(SYS_setgroups, 0, nullptr) == 0 && ::syscall(SYS_setresgid, -1, group, -1) == 0 &&
+             ::syscall(SYS_setresuid, -1, user, -1) == 0;
+    if (became) act();
+  }).join();
+  REQUIRE(became);
+}
+
+class AttackedDaemon {
+ public:
+  explicit AttackedDaemon(const std::string& mode) : cpu_(probed_cpu()), quiet_(cpu_) {
+    std::filesystem::permissions(directory_.path(""), std::filesystem::perms::all);
+    directory_.write("noised.conf", "[service]\nsocket_group = 'nogroup'\n");
+    process_.emplace(Arguments{kNoised, "--config", directory_.path("noised.conf"), "--mode", mode, "--cpus",
+                               std::to_string(cpu_), "--threshold", is_emulated() ? "5us" : "1us", "--socket", socket(),
+                               "--web.listen-address", "127.0.0.1:" + std::to_string(kThreatsPort)});
+    elsewhere_.emplace(cpu_);
+    REQUIRE(eventually([this] { return run({kNoisectl, "--socket", socket(), "status"}).exit_code == 0; }));
+  }
+
+  [[nodiscard]] std::string socket() const { return directory_.path("socket"); }
+  [[nodiscard]] StatusView status() const {
+    auto status = views::parse_status(run({kNoisectl, "--socket", socket(), "status", "--json"}).out);
+    if (!status) FAIL(status.error().line());
+    return std::move(status).value();
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return directory_.path(name); }
+  [[nodiscard]] Background& process() { return *process_; }
+
+  /// The answer, or that none came.
+  [[nodiscard]] std::string answer_to(const Attempt& attempt) const {
+    if (attempt.who == Who::container) {
+      const std::string path = attempt.request.substr(attempt.request.find(' ') + 1);
+      const Outcome asked =
+          run({"unshare", "--pid", "--fork", "--kill-child", "setpriv", "--reuid=65534", "--regid=65534",
+               "--clear-groups", "curl", "-s", "-m", "5", "-i", "--unix-socket", socket(), "http://x" + path});
+      return asked.out;
+    }
+    const std::string text = attempt.request + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    std::string answer;
+    const auto ask = [&] {
+      try {
+        RawClient client = attempt.who == Who::port ? RawClient(kThreatsPort) : RawClient(socket());
+        client.send(text);
+        answer = client.read_all(5'000);
+      } catch (const std::runtime_error&) {  // not even connected
+      }
+    };
+    const unsigned user = attempt.who == Who::member ? kMember : kStranger;
+    as_user(user, attempt.who == Who::member ? kGroup : kStranger, ask);
+    return answer;
+  }
+
+ private:
+  TemporaryDirectory directory_;
+  unsigned cpu_;
+  QuietCpu quiet_;
+  std::optional<Background> process_;
+  std::optional<Elsewhere> elsewhere_;
+};
+
+// Tries all of it; gives the table of what each got.
+std::string try_all(AttackedDaemon& daemon, const std::vector<Attempt>& attempts) {
+  std::string table;
+  for (const Attempt& attempt : attempts) {
+    const std::string answer = daemon.answer_to(attempt);
+    const std::string got = answer.substr(0, answer.find("\r\n"));
+    const std::string shown = attempt.request.substr(0, 60);
+    table += fmt::format("{:<13} {:<62} {}\n", kWho[static_cast<std::size_t>(attempt.who)], shown,
+                         got.empty() ? "no answer" : got);
+    INFO(table << "expected: " << attempt.expected << "\n" << answer.substr(0, 400));
+    CHECK(got.empty() == attempt.expected.empty());
+    CHECK(got.starts_with(attempt.expected.empty() ? "" : "HTTP/1.1 " + attempt.expected));
+    CHECK_FALSE(tells_a_secret(answer));
+  }
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("threats: beside loops, nobody but root changes, learns or holds up anything") {
+  if (run({"setpriv", "--version"}).exit_code != 0) SKIP("setpriv is not installed");
+  AttackedDaemon daemon("probe");
+  const StatusView before = daemon.status();
+  const Who member = Who::member;
+  const Who port = Who::port;
+  const std::string large(20'000, 'a');
+  const std::vector<Attempt> attempts = {
+      // What a member may
+      {member, "GET /v1/status", "200"},
+      {member, "GET /v1/report", "200"},
+      {member, "GET /v1/recent", "200"},
+      {member, "GET /v1/histogram", "200"},
+      {member, "GET /v1/detours", "200"},
+      {member, "GET /metrics", "200"},
+      // What changes something
+      {member, "POST /v1/reload", "403"},
+      {member, "GET /v1/reload", "405"},
+      {member, "PUT /v1/reload", "405"},
+      {member, "DELETE /v1/report", "405"},
+      {member, "POST /v1/report", "405"},
+      {member, "POST /v1/phases?grain_ns=1000000", "403"},
+      {member, "GET /v1/phases?grain_ns=1000000", "405"},
+      {member, "POST /v1/recording", "405"},
+      {member, "GET /v1/recording?grain_ns=1000000", "400"},
+      {member, "GET /v1/recording?policy=fifo", "400"},
+      {member, "GET /v1/recording?footprint=L2", "400"},
+      {member, "GET /v1/recording?footprint_bytes=1000000000", "400"},
+      // Elsewhere
+      {member, "GET /../../etc/shadow", "404"},
+      {member, "GET /v1/../../etc/shadow", "404"},
+      {member, "GET /%2e%2e/%2e%2e/etc/shadow", "404"},
+      {member, "GET /v1/status/", "404"},
+      {member, "GET //v1/status", "404"},
+      {member, "GET /v1/status%00", "200"},  // the path ends there
+      {member, "GET /" + large, "404"},
+      // Numbers that are none
+      {member, "GET /v1/detours?follow=2", "400"},
+      {member, "GET /v1/detours?min_ns=-1", "400"},
+      {member, "GET /v1/detours?min_ns=99999999999999999999", "400"},
+      {member, "GET /v1/detours?min_ns=%00", "400"},
+      {member, "GET /v1/detours?min_ns=1e9", "400"},
+      {member, "GET /v1/watch?pids=1", "40"},
+      // Who is not in the group
+      {Who::stranger, "GET /v1/status", ""},
+      {Who::stranger, "POST /v1/reload", ""},
+      {Who::stranger, "GET /metrics", ""},
+      // Over TCP, there are the page of the metrics and nothing else
+      {port, "GET /metrics", "200"},
+      {port, "GET /-/healthy", "200"},
+      {port, "GET /v1/status", "404"},
+      {port, "GET /v1/report", "404"},
+      {port, "GET /v1/detours?follow=1", "404"},
+      {port, "GET /v1/recording", "404"},
+      {port, "GET /v1/watch?pids=1", "404"},
+      {port, "POST /v1/reload", "405"},
+      {port, "POST /v1/phases?grain_ns=1000000", "405"},
+      {port, "POST /metrics", "405"},
+      {port, "TRACE /metrics", "405"},
+      {port, "GET /../../etc/shadow", "404"},
+      // Of a container that has the socket
+      {Who::container, "GET /v1/status", "200"},
+      {Who::container, "GET /v1/recording?grain_ns=1000000", "400"},
+  };
+  const std::string table = try_all(daemon, attempts);
+  WARN(attempts.size() << " attempts\n" << table);
+  REQUIRE(attempts.size() >= 40);
+
+  // A member holds as many streams as one user may; root has one all the same.
+  std::vector<RawClient> held;
+  std::string seventh;
+  as_user(kMember, kGroup, [&] {
+    for (int i = 0; i < 7; ++i) {
+      RawClient& stream = held.emplace_back(daemon.socket());
+      stream.get("/v1/detours?follow=1");
+      seventh = stream.read_until("\r\n\r\n");
+    }
+  });
+  CHECK(seventh.starts_with("HTTP/1.1 503 "));
+  RawClient own(daemon.socket());
+  own.get("/v1/detours?follow=1");
+  CHECK(own.read_until("\r\n\r\n").starts_with("HTTP/1.1 200 "));
+  held.clear();
+
+  const StatusView after = daemon.status();
+  CHECK(after.mode == before.mode);
+  CHECK(after.policy == before.policy);
+  CHECK(after.threshold_ns == before.threshold_ns);
+  CHECK(after.drain_interval_ns == before.drain_interval_ns);
+  CHECK(after.pid == before.pid);
+  CHECK(after.lost.events == before.lost.events);
+  CHECK(daemon.process().err().find("reloaded") == std::string::npos);
+  // Nobody records any more: root can.
+  CHECK(run({"curl", "-s", "-m", "1", "-o", "/dev/null", "-w", "%{http_code}", "--unix-socket", daemon.socket(),
+             "http://x/v1/recording"})
+            .out == "200");
+}
+
+TEST_CASE("threats: where tasks are watched, a choice of them is refused or harmless, whoever makes it") {
+  if (run({"setpriv", "--version"}).exit_code != 0) SKIP("setpriv is not installed");
+  AttackedDaemon daemon("auto");
+  const Who member = Who::member;
+  const std::string many = [] {
+    std::string pids = "1";
+    for (int i = 2; i < 2'000; ++i) pids += "," + std::to_string(i);
+    return pids;
+  }();
+  const std::vector<Attempt> attempts = {
+      {member, "GET /v1/watch?pids=0", "400"},
+      {member, "GET /v1/watch?pids=-1", "400"},
+      {member, "GET /v1/watch?pids=4294967296", "400"},
+      {member, "GET /v1/watch?pids=2147483647", "400"},
+      {member, "GET /v1/watch?pids=1,,2", "400"},
+      {member, "GET /v1/watch?pids=" + many, "400"},
+      {member, "GET /v1/watch?pids=1&comm=a", "400"},
+      {member, "GET /v1/watch?comm=", "400"},
+      {member, "GET /v1/watch?comm=sixteen-bytes-at", "400"},
+      {member, "GET /v1/watch?cgroup=relative", "400"},
+      {member, "GET /v1/watch?cgroup=/../..", "400"},
+      {member, "GET /v1/watch?cgroup=/not/there", "400"},
+      {member, "GET /v1/watch?interval_ns=1", "400"},
+      {member, "GET /v1/watch?interval_ns=99999999999999999", "400"},
+      {member, "GET /v1/watch?duration_ns=0", "400"},
+      {member, "GET /v1/watch?losses=all", "400"},
+      {member, "POST /v1/watch?pids=1", "405"},
+      {member, "GET /v1/recording", "409"},
+      {member, "GET /v1/watch?duration_ns=1000000000", "200"},
+      {Who::stranger, "GET /v1/watch", ""},
+      {Who::container, "GET /v1/watch?pids=1", "400"},
+      {Who::container, "GET /v1/watch?duration_ns=1000000000", "200"},
+  };
+  const std::string table = try_all(daemon, attempts);
+  WARN(attempts.size() << " attempts\n" << table);
+  CHECK(daemon.status().mode == "auto");
+}
+
+TEST_CASE(
+    "threats: where in a program a page fault was is told to root alone, and no address of the kernel's to anybody") {
+  AttackedDaemon daemon("probe");
+  const unsigned cpu = probed_cpu();
+  // A task with a few faults at a time on the CPU of the loop: of many in one detour, none is told alone.
+  WatchedTask task(cpu);
+  const std::jthread load([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      task.work({.pages = 4});
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  std::string detours;
+  REQUIRE(eventually([&] {
+    detours = run({kNoisectl, "--socket", daemon.socket(), "detours", "--json"}).out;
+    return detours.find("\"ip\":\"0x") != std::string::npos;
+  }));
+  CHECK(detours.find("0xffff") == std::string::npos);
+  const std::string member = daemon.answer_to({Who::member, "GET /v1/detours", ""});
+  CHECK(member.find("\"page_fault\"") != std::string::npos);
+  CHECK_FALSE(tells_a_secret(member));
+  // A recording has all of it, or not, as whoever made it may know.
+  for (const bool of_root : {true, false}) {
+    INFO((of_root ? "recorded by root" : "recorded by a member"));
+    const std::string file = daemon.path(of_root ? "root.recording" : "member.recording");
+    Arguments record{kNoisectl, "--socket", daemon.socket(), "record", "--duration", "2s", "-o", file};
+    const Arguments member_is{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+    if (!of_root) record.insert(record.begin(), member_is.begin(), member_is.end());
+    const Outcome recorded = run(record);
+    INFO(recorded.err);
+    REQUIRE(recorded.exit_code == 0);
+    const std::string shown = run({kNoisectl, "--replay", file, "detours", "--json"}).out;
+    CHECK(shown.find("\"page_fault\"") != std::string::npos);
+    CHECK((shown.find("\"ip\":\"0x") != std::string::npos) == of_root);
+    CHECK(shown.find("0xffff") == std::string::npos);
+  }
+}
