@@ -19,6 +19,7 @@
 #include "kernel/features.h"
 #include "noised/api/api.h"
 #include "noised/http/tcp_socket.h"
+#include "noised/last_report.h"
 #include "noised/low_noise.h"
 #include "noised/privileges.h"
 #include "noised/systemd.h"
@@ -288,6 +289,11 @@ void Daemon::start_interrupt_counts() {
 Status Daemon::drop_privileges() {
   const Config& config = options_.config;
   trim_heap();
+  if (auto last = open_last_report(); last) {
+    last_report_ = std::move(last).value();
+  } else {
+    log_.warning("{}", last.error().line());
+  }
   const Status unlimited = unlimit_locked_memory();
   if (!unlimited) log_.warning("{}; later pages of the daemon's own are not locked", unlimited.error().line());
   if (Status locked = lock_memory(bool(unlimited)); !locked) log_.warning("{}", locked.error().line());
@@ -367,7 +373,7 @@ Status Daemon::choose_priority() {
   return success();
 }
 
-// No loop: the programs are told to record, and who asks is told what they see.
+// No loop.
 Status Daemon::start_watching() {
   if (Status set = choose_priority(); !set) return set;
   start_pipeline();

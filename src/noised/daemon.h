@@ -85,6 +85,7 @@ class Daemon {
   std::string watched_instead_;  // CPUs, as watching_instead() says; empty: it does not
   Log& log_;
   CpuChoice cpus_;
+  Descriptor last_report_;  // to be written at the end, where systemd has a place for it
   bool is_virtual_;
   SourceTable sources_;
   account::RunDescription run_;

@@ -11,6 +11,7 @@
 #include "base/clocks.h"
 #include "base/cpus.h"
 #include "noised/daemon.h"
+#include "noised/last_report.h"
 #include "noised/systemd.h"
 
 namespace noised::daemon {
@@ -197,7 +198,11 @@ Result<Report> Daemon::finish() {
     server_->wake();
     usleep(1'000);
   }
-  return account::build_report(snapshot, sources_, run_);
+  Report report = account::build_report(snapshot, sources_, run_);
+  if (last_report_) {
+    if (Status written = write_last_report(last_report_, report); !written) log_.warning("{}", written.error().line());
+  }
+  return report;
 }
 
 }  // namespace noised::daemon

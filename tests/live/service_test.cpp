@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon as a service: what it tells the manager, takes from it, reloads, and has no more rights to.
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "measurement.h"
 #include "quiet_cpu.h"
 #include "unit/base/temporary_directory.h"
+#include "views/views.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -143,6 +145,57 @@ TEST_CASE("service: the manager hears of every phase, that the pipeline lives, a
   daemon.signal(SIGTERM);
   CHECK(manager.hears("STOPPING=1"));
   CHECK(daemon.wait().exit_code == 0);
+}
+
+TEST_CASE("service: stopped, it leaves its last report where systemd has a place for it, and nothing elsewhere") {
+  const Service service;
+  const std::string state = service.directory.path("noised");
+  REQUIRE(std::filesystem::create_directory(state));
+  CommandOptions options;
+  options.environment = {"STATE_DIRECTORY=" + state};
+  const auto last = [&](const Arguments& more = {}) {
+    Arguments all{kNoisectl, "report", "--last"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all, options);
+  };
+  const Outcome none = last();
+  CHECK(none.exit_code == 1);
+  CHECK(none.err.find(state + "/last-report.json") != std::string::npos);
+  std::string before;
+  for (int round = 0; round < 2; ++round) {
+    Background daemon(service.command(), options);
+    REQUIRE(eventually([&] { return service.answers(); }));
+    if (round == 1) CHECK(last({"--json"}).out == before);  // until the next one is stopped
+    const auto running = views::parse_report(run({kNoisectl, "--socket", service.socket, "report", "--json"}).out);
+    REQUIRE(running);
+    daemon.signal(SIGTERM);
+    REQUIRE(daemon.wait().exit_code == 0);
+    before = last({"--json"}).out;
+    const auto report = views::parse_report(before);
+    if (!report) FAIL(report.error().line());
+    CHECK(report.value().start == running.value().start);
+    CHECK(report.value().elapsed_ns > running.value().elapsed_ns);
+    CHECK(cpu_of(report.value(), service.cpu).detours >= cpu_of(running.value(), service.cpu).detours);
+    CHECK(last().out.find("observed") != std::string::npos);
+  }
+  struct stat file{};
+  REQUIRE(::stat((state + "/last-report.json").c_str(), &file) == 0);
+  CHECK((file.st_mode & 0777U) == 0640U);
+
+  const std::string other = service.directory.path("other");  // of another service, whose variable was inherited
+  REQUIRE(std::filesystem::create_directory(other));
+  options.environment = {"STATE_DIRECTORY=" + other};
+  Background daemon(service.command(), options);
+  REQUIRE(eventually([&] { return service.answers(); }));
+  daemon.signal(SIGTERM);
+  REQUIRE(daemon.wait().exit_code == 0);
+  CHECK(std::filesystem::is_empty(other));
+
+  std::ofstream(state + "/last-report.json") << before.substr(0, before.size() / 2);
+  options.environment = {"STATE_DIRECTORY=" + state};
+  const Outcome damaged = last();
+  CHECK(damaged.exit_code == 1);
+  CHECK(damaged.err.find("is no report") != std::string::npos);
 }
 
 TEST_CASE("service: a reload changes what it can, names the rest, and keeps the old settings if the file is bad") {
