@@ -224,6 +224,29 @@ Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::
   return CpuChoice{std::move(probe).value(), std::move(chosen).value()};
 }
 
+Status check_other_cpus(const std::string& text) {
+  if (text == "all" || text == "none") return success();
+  if (text.empty()) return usage_error("CPU list '' is empty", "name CPUs such as 1-3,5, or write all or none");
+  const auto cpus = parse_cpu_list(text);
+  if (!cpus) return usage_error(cpus.error().what, cpus.error().remedy + ", or all or none");
+  return success();
+}
+
+Result<std::vector<unsigned>> choose_other_cpus(const std::string& text, const std::vector<unsigned>& but,
+                                                const AllowedCpus& allowed, const std::string& sysroot) {
+  if (auto written = check_other_cpus(text); !written) return written.error();
+  if (text == "none") return Cpus();
+  const auto machine = read_machine(sysroot);
+  if (!machine) return machine.error();
+  auto wanted = text == "all" ? common(machine.value().online, allowed.permitted) : parse_cpu_list(text);
+  if (!wanted) return wanted.error();
+  const auto usable = check_usable("watched_cpus " + in_quotes(text), wanted.value(), machine.value(), allowed);
+  if (!usable) return usable.error();
+  Cpus others;
+  std::ranges::set_difference(wanted.value(), but, std::back_inserter(others));
+  return others;
+}
+
 namespace {
 
 // The largest NR_CPUS of any x86 kernel; refusing more keeps "0-4294967295" from filling the memory.

@@ -67,6 +67,14 @@ Status check_cpu_choice(const std::string& text);
 Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::string>& housekeeping,
                               const AllowedCpus& allowed, CpuUse use = CpuUse::probe, const std::string& sysroot = "/");
 
+/// Checks that a choice of further CPUs is `all`, `none` or a list; usage error otherwise.
+Status check_other_cpus(const std::string& text);
+
+/// The CPUs that `text` (a CPU list, `none` or `all` that are online and permitted) means here, but for those of `but`.
+/// Usage error when one does not exist, is offline or not permitted.
+Result<std::vector<unsigned>> choose_other_cpus(const std::string& text, const std::vector<unsigned>& but,
+                                                const AllowedCpus& allowed, const std::string& sysroot = "/");
+
 // A set of CPUs for the kernel, of any size: glibc's cpu_set_t ends at 1024.
 
 class CpuSet {

@@ -255,6 +255,7 @@ inline constexpr auto kStatusFields = [](auto& status, const auto& field) {
   field("probe_cpus", status.probe_cpus);
   field("housekeeping_cpus", status.housekeeping_cpus);
   field.later("mode", status.mode);  // before there were others: probe
+  field.later("watched_cpus", status.watched_cpus);
   field("policy", status.policy);
   field("duty_percent", status.duty_percent);
   field("threshold_ns", status.threshold_ns);

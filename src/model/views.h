@@ -110,6 +110,7 @@ struct StatusView {
   std::uint64_t pid = 0;
   std::uint64_t uptime_ns = 0;
   std::string probe_cpus;          ///< CPU list
+  std::string watched_cpus;        ///< likewise, of those whose tasks are watched
   std::string housekeeping_cpus;   ///< CPU list
   std::string mode = "probe";      ///< "probe", "watch" or "auto"
   std::optional<AsideView> aside;  ///< in mode auto

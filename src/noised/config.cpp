@@ -168,8 +168,10 @@ Status check_together(const Config& config) {
 }
 
 std::optional<Config> watching_instead(Config config, const std::string& others) {
-  if (config.cpus != "isolated" || config.mode != Mode::probe) return std::nullopt;
-  config.cpus = others;
+  if (config.cpus != "isolated" || config.mode == Mode::watch) return std::nullopt;
+  const bool chooses = config.mode == Mode::turns && config.watched_cpus != "all";
+  if (chooses && config.watched_cpus == "none") return std::nullopt;
+  config.cpus = chooses ? config.watched_cpus : others;
   config.mode = Mode::watch;
   if (!check_together(config)) return std::nullopt;
   return config;
@@ -184,6 +186,7 @@ std::string differences(const Config& one, const Config& other) {
       {one.cpus != other.cpus, "probe.cpus"},
       {one.mode != other.mode, "probe.mode"},
       {one.quiet_ns != other.quiet_ns, "probe.quiet_time"},
+      {one.watched_cpus != other.watched_cpus, "probe.watched_cpus"},
       {one.threshold_ns != other.threshold_ns, "probe.threshold"},
       {one.policy != other.policy, "probe.policy"},
       {one.priority != other.priority, "probe.priority"},

@@ -26,7 +26,7 @@ enum class Policy : std::uint8_t { other, fifo };
 enum class Mode : std::uint8_t {
   probe,  ///< by a loop on each
   watch,  ///< for what the tasks there suffer
-  turns,  ///< "auto": by a loop, and while there are tasks for what those suffer
+  turns,  ///< "auto": by a loop, and while there are tasks for what those suffer; other CPUs for their tasks alone
 };
 
 /// What the programs in the kernel tell of callbacks (timers, tasklets).
@@ -39,6 +39,7 @@ struct Config {
   std::string cpus = "isolated";                   ///< [probe] a CPU list, `isolated` or `nohz_full`
   Mode mode = Mode::probe;                         ///< [probe]
   std::uint64_t quiet_ns = 1'000'000'000;          ///< [probe] without a task, until a loop comes back
+  std::string watched_cpus = "all";                ///< [probe] Mode::turns, besides loops' CPUs: a list, `all`, `none`
   std::uint64_t threshold_ns = 200;                ///< [probe] a longer gap is a detour; never 0
   Policy policy = Policy::other;                   ///< [probe]
   int priority = 1;                                ///< [probe] 1 to 99; used with Policy::fifo only
@@ -73,8 +74,8 @@ Status check_fits_duty_cycle(const char* what, std::uint64_t ns, unsigned duty_p
 Status check_together(const Config& config);
 
 /// What is measured where `cpus` are the isolated ones and there are none, so that the daemon starts everywhere with
-/// the configuration that it is shipped with: the tasks of `others`, a CPU list. Nothing where something else was asked
-/// for, or what only a loop has.
+/// the configuration that it is shipped with: the tasks of `others`, a CPU list, or in mode auto of those that it is to
+/// watch. Nothing where something else was asked for, or what only a loop has.
 std::optional<Config> watching_instead(Config config, const std::string& others);
 
 /// The keys that differ ("probe.cpus, log.level"), for people.

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 
 #include "base/clocks.h"
 #include "base/cpus.h"
@@ -72,6 +73,11 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
   auto cpus = choose_cpus(config.cpus, config.housekeeping_cpus, allowed.value(), use);
   if (!cpus) return cpus.error();
   daemon->cpus_ = std::move(cpus).value();
+  if (daemon->steps_aside()) {
+    auto others = choose_other_cpus(config.watched_cpus, daemon->cpus_.probe, allowed.value());
+    if (!others) return others.error();
+    daemon->others_ = std::move(others).value();
+  }
   if (Status confined = confine_to(daemon->cpus_.housekeeping); !confined) return confined.error();
   // The order matters: what can fail by a mistake comes first; what takes privileges before they are given up, and that
   // before there is a second thread; memory is trimmed before a probe could notice.
@@ -197,7 +203,7 @@ Status Daemon::start_tracer() {
   auto possible = possible_cpus();
   if (!possible) return possible.error();
   kernel::TracerOptions options;
-  options.cpus = cpus_.probe;
+  options.cpus = seen_cpus();
   options.watching = {has_loops(), watches_tasks(), options_.config.detail == Detail::full};
   options.possible_cpus = std::size_t{possible.value().back()} + 1;
   options.buffer_bytes = options_.config.buffer_bytes;
@@ -354,8 +360,17 @@ Status Daemon::start_aside() {
   aside_ = std::make_unique<SteppingAside>(*tracer_, probes_, cpus_.housekeeping, options_.config.quiet_ns);
   if (Status started = aside_->start(); !started) return started;
   pipeline_->tell_aside([this] { return aside_->view(); });
+  return watch(others_);
+}
+
+// From now on the programs record what the tasks of these CPUs suffer, and who asks is told what they see.
+Status Daemon::watch(const std::vector<unsigned>& cpus) {
+  std::vector<kernel::WatchedState> states;
+  states.reserve(cpus.size());
+  for (const unsigned cpu : cpus) states.push_back({cpu, &tracer_->state(cpu)});
+  if (Status begun = kernel::begin_watching(states); !begun) return begun;
   watch_place_.emplace(
-      WatchPlace{watch_sessions_, tracer_->groups(), settings_.probe_cpus, &run_.unsupported, &sources_});
+      WatchPlace{watch_sessions_, tracer_->groups(), settings_.watched_cpus, &run_.unsupported, &sources_});
   return success();
 }
 
@@ -377,18 +392,12 @@ Status Daemon::choose_priority() {
 Status Daemon::start_watching() {
   if (Status set = choose_priority(); !set) return set;
   start_pipeline();
-  std::vector<kernel::WatchedState> states;
-  states.reserve(cpus_.probe.size());
-  for (const unsigned cpu : cpus_.probe) states.push_back({cpu, &tracer_->state(cpu)});
-  if (Status begun = kernel::begin_watching(states); !begun) return begun;
-  watch_place_.emplace(
-      WatchPlace{watch_sessions_, tracer_->groups(), settings_.probe_cpus, &run_.unsupported, &sources_});
+  if (Status begun = watch(cpus_.probe); !begun) return begun;
   log_.info("watching the tasks of CPUs {} from CPUs {}", settings_.probe_cpus, settings_.housekeeping_cpus);
   return success();
 }
 
 Status Daemon::start_probes() {
-  away_.assign(cpus_.probe.size(), false);
   if (!has_loops()) return start_watching();
   const Config& config = options_.config;
   if (config.policy == Policy::fifo) warn_of_throttling(log_);
@@ -423,7 +432,7 @@ Status Daemon::start_probes() {
     if (Status begun = probe->begin(); !begun) return begun;
   }
   log_.info("measuring CPUs {} from CPUs {}{}", settings_.probe_cpus, settings_.housekeeping_cpus,
-            steps_aside() ? ", and watching the tasks that come there" : "");
+            steps_aside() ? ", and watching the tasks of CPUs " + settings_.watched_cpus : "");
   return success();
 }
 
@@ -437,9 +446,9 @@ void Daemon::start_pipeline() {
   pipeline_options.threshold_ns = config.threshold_ns;
   pipeline_options.proves_steal = !why_steal_is_unproven();
   pipeline_options.outside = is_virtual_ ? Kind::hypervisor : Kind::hardware;
-  if (watches_tasks()) pipeline_options.watched_cpus = cpus_.probe;
+  if (watches_tasks()) pipeline_options.watched_cpus = seen_cpus();
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
-  pipeline_options.feed_size = std::max(account::DetourFeed::kStaged, kShownPerCpu * cpus_.probe.size());
+  pipeline_options.feed_size = std::max(account::DetourFeed::kStaged, kShownPerCpu * seen_cpus().size());
   pipeline_options.interrupts = interrupts_ ? &*interrupts_ : nullptr;
   std::vector<probe::MeasuringLoop*> loops;
   loops.reserve(probes_.size());
@@ -482,6 +491,13 @@ Status Daemon::start_server() {
   return success();
 }
 
+// Rising: the places of tracer and pipeline.
+std::vector<unsigned> Daemon::seen_cpus() const {
+  std::vector<unsigned> cpus;
+  std::ranges::set_union(cpus_.probe, others_, std::back_inserter(cpus));
+  return cpus;
+}
+
 void Daemon::describe() {
   utsname system{};
   uname(&system);
@@ -493,6 +509,7 @@ void Daemon::describe() {
   settings_.kernel = run_.kernel;
   settings_.pid = static_cast<std::uint64_t>(getpid());
   settings_.probe_cpus = format_cpu_list(cpus_.probe);
+  if (watches_tasks()) settings_.watched_cpus = format_cpu_list(seen_cpus());
   settings_.housekeeping_cpus = format_cpu_list(cpus_.housekeeping);
   settings_.mode = !has_loops() ? "watch" : steps_aside() ? "auto" : "probe";
   settings_.policy = options_.config.policy == Policy::fifo ? "fifo" : "other";

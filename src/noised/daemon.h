@@ -63,6 +63,7 @@ class Daemon {
   Status choose_priority();
   Status start_watching();
   Status start_aside();
+  Status watch(const std::vector<unsigned>& cpus);
   [[nodiscard]] bool has_loops() const { return options_.config.mode != Mode::watch; }
   [[nodiscard]] bool watches_tasks() const { return options_.config.mode != Mode::probe; }
   Status plan_phases();
@@ -73,9 +74,11 @@ class Daemon {
   ReloadOutcome reload(Ticker& ticker);
   ReloadOutcome read_configuration();
   void tell_of_absence(std::uint64_t now_ns);
-  void tell_of_offline(std::uint64_t now_ns);
+  bool tell_of_offline(std::uint64_t now_ns);
+  [[nodiscard]] bool note_away(unsigned cpu, bool away);
   void look_at_clock_source(std::uint64_t now_ns);
   void stay_on_housekeeping();
+  [[nodiscard]] std::vector<unsigned> seen_cpus() const;
   [[nodiscard]] bool rests() const { return options_.config.duty_percent < 100 || steps_aside(); }
   [[nodiscard]] bool steps_aside() const { return options_.config.mode == Mode::turns; }
   [[nodiscard]] std::string measuring() const;
@@ -85,7 +88,8 @@ class Daemon {
   std::string watched_instead_;  // CPUs, as watching_instead() says; empty: it does not
   Log& log_;
   CpuChoice cpus_;
-  Descriptor last_report_;  // to be written at the end, where systemd has a place for it
+  Descriptor last_report_;        // to be written at the end, where systemd has a place for it
+  std::vector<unsigned> others_;  // watched besides those that have a loop: mode auto
   bool is_virtual_;
   SourceTable sources_;
   account::RunDescription run_;
@@ -103,7 +107,7 @@ class Daemon {
   std::optional<system::StealClock> steal_clock_;
   std::optional<system::InterruptCounts> interrupts_;
   std::vector<system::SmiCounter> smi_counters_;       // of the probed CPUs, until their probes take them
-  std::vector<bool> away_;                             // by CPU: nobody saw it at the last look
+  std::vector<unsigned> away_;                         // CPUs that nobody saw at the last look, rising
   std::vector<std::unique_ptr<probe::Probe>> probes_;  // before the tracer goes: their state is in its maps
   PhasePlan plan_;                                     // of the phases that run from the start, if any
   std::unique_ptr<pipeline::Pipeline> pipeline_;

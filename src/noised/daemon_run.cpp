@@ -71,45 +71,55 @@ void Daemon::choose_pace(Ticker& ticker) {
 
 // A loop that is not on its CPU comes back by itself: until then, nobody sees that CPU.
 void Daemon::tell_of_absence(std::uint64_t now_ns) {
-  if (!has_loops()) return tell_of_offline(now_ns);
   bool changed = false;
-  for (std::size_t i = 0; i < probes_.size(); ++i) {
-    const bool away = probes_[i]->is_away();
-    if (away == away_[i]) continue;
-    away_[i] = away;
+  for (const auto& probe : probes_) {
+    const bool away = probe->is_away();
+    if (!note_away(probe->cpu(), away)) continue;
     changed = true;
     if (away) {
       log_.warning(
           "CPU {} is not measured: it is offline, or out of noised's cpuset; until it is back, its time is blind",
-          probes_[i]->cpu());
+          probe->cpu());
     } else {
-      log_.info("CPU {} is measured again", probes_[i]->cpu());
+      log_.info("CPU {} is measured again", probe->cpu());
     }
   }
-  if (!changed) return;
-  stay_on_housekeeping();
-  notify_status(measuring());
+  if (changed) stay_on_housekeeping();
+  changed |= tell_of_offline(now_ns);
+  if (changed) notify_status(measuring());
 }
 
-// Where tasks are watched, nothing of it is lost: they go on elsewhere.
-void Daemon::tell_of_offline(std::uint64_t now_ns) {
-  if (now_ns < online_due_ns_) return;
+// False: that was known.
+bool Daemon::note_away(unsigned cpu, bool away) {
+  const auto at = std::ranges::lower_bound(away_, cpu);
+  if (away == (at != away_.end() && *at == cpu)) return false;
+  if (away) {
+    away_.insert(at, cpu);
+  } else {
+    away_.erase(at);
+  }
+  return true;
+}
+
+// Where tasks are watched, nothing of it is lost: they go on elsewhere. Tells whether anything changed.
+bool Daemon::tell_of_offline(std::uint64_t now_ns) {
+  const std::vector<unsigned>& watched = has_loops() ? others_ : cpus_.probe;
+  if (watched.empty() || now_ns < online_due_ns_) return false;
   online_due_ns_ = now_ns + kOnlineNs;
   const auto online = online_cpus();
-  if (!online) return;
+  if (!online) return false;
   bool changed = false;
-  for (std::size_t i = 0; i < cpus_.probe.size(); ++i) {
-    const bool away = !std::ranges::binary_search(online.value(), cpus_.probe[i]);
-    if (away == away_[i]) continue;
-    away_[i] = away;
+  for (const unsigned cpu : watched) {
+    const bool away = !std::ranges::binary_search(online.value(), cpu);
+    if (!note_away(cpu, away)) continue;
     changed = true;
     if (away) {
-      log_.warning("CPU {} is offline: no task runs there until it is back", cpus_.probe[i]);
+      log_.warning("CPU {} is offline: no task runs there until it is back", cpu);
     } else {
-      log_.info("CPU {} is watched again", cpus_.probe[i]);
+      log_.info("CPU {} is watched again", cpu);
     }
   }
-  if (changed) notify_status(measuring());
+  return changed;
 }
 
 // The start refuses where the counter is no clock; while it measures, what was measured before is kept, and it is told.
@@ -137,12 +147,10 @@ void Daemon::stay_on_housekeeping() {
 }
 
 std::string Daemon::measuring() const {
-  std::string absent;
-  for (std::size_t i = 0; i < away_.size(); ++i) {
-    if (away_[i]) absent += fmt::format("{}{}", absent.empty() ? ", but not " : ",", cpus_.probe[i]);
-  }
-  return fmt::format("{} CPUs {}{} from CPUs {}", has_loops() ? "Measuring" : "Watching the tasks of",
-                     settings_.probe_cpus, absent, settings_.housekeeping_cpus);
+  const std::string others = others_.empty() ? "" : " and the tasks of CPUs " + format_cpu_list(others_);
+  const std::string absent = away_.empty() ? "" : ", but not " + format_cpu_list(away_);
+  return fmt::format("{} CPUs {}{}{} from CPUs {}", has_loops() ? "Measuring" : "Watching the tasks of",
+                     settings_.probe_cpus, others, absent, settings_.housekeeping_cpus);
 }
 
 // No counter is touched. A file with a mistake changes nothing.

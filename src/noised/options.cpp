@@ -29,8 +29,10 @@ struct Override {
 constexpr std::array kOverrides = {
     Override{"--cpus", "probe", "cpus", "LIST", "CPUs to watch: a list such as 1-3,5, or isolated, nohz_full or all"},
     Override{"--mode", "probe", "mode", "probe|watch|auto",
-             "a loop on each CPU, or what the tasks there suffer, or by turns"},
+             "a loop on each CPU, or what the tasks there suffer, or both"},
     Override{"--quiet-time", "probe", "quiet_time", "TIME", "mode auto: without a task, until a loop comes back"},
+    Override{"--watched-cpus", "probe", "watched_cpus", "LIST",
+             "mode auto: CPUs to watch besides those with a loop: a list, all or none"},
     Override{"--threshold", "probe", "threshold", "TIME", "a longer gap is a detour, such as 200ns"},
     Override{"--policy", "probe", "policy", "other|fifo", "scheduling policy of the measuring threads"},
     Override{"--priority", "probe", "priority", "N", "their priority with fifo, 1 to 99"},
@@ -168,7 +170,8 @@ Result<Options> resolve(const Written& written, const std::string& default_confi
   if (auto applied = apply_overrides(written, options.config); !applied) return applied.error();
   if (auto good = check_together(options.config); !good) return good.error();
   if (auto applied = apply_run(written, options); !applied) return applied.error();
-  options.names_cpus = is_given(written, "--cpus") || is_given(written, "--mode");
+  options.names_cpus =
+      is_given(written, "--cpus") || (is_given(written, "--mode") && options.config.mode != Mode::turns);
   // Nobody scrapes a measurement that ends, and several may run side by side.
   if (options.duration_ns && !is_given(written, "--web.listen-address")) options.config.listen.clear();
   if (written.check_config) {

@@ -17,7 +17,7 @@ enum class ReportFormat : std::uint8_t { text, json };
 
 struct Options {
   Config config;                             ///< defaults, then the file, then flags
-  bool names_cpus = false;                   ///< or a mode, by a flag: these, and no others instead
+  bool names_cpus = false;                   ///< by a flag, or a mode but auto: these, and no others instead
   std::string config_file;                   ///< the file that was read; empty: built-in defaults
   std::optional<std::uint64_t> duration_ns;  ///< measure once for this long; never 0
   std::optional<ReportFormat> report;        ///< only together with duration_ns or replay

@@ -50,7 +50,7 @@ Status set_policy(Config& config, const std::string& value) {
 Status set_mode(Config& config, const std::string& value) {
   if (value != "probe" && value != "watch" && value != "auto") {
     return usage_error("unknown mode " + in_quotes(value),
-                       "write probe (a loop on each CPU), watch (what the tasks there suffer) or auto (by turns)");
+                       "write probe (a loop on each CPU), watch (what the tasks there suffer) or auto (both)");
   }
   config.mode = value == "watch" ? Mode::watch : value == "auto" ? Mode::turns : Mode::probe;
   return success();
@@ -63,6 +63,12 @@ Status set_quiet_time(Config& config, const std::string& value) {
     return usage_error("quiet_time " + in_quotes(value) + " is not between 1ms and 1h", "write such as 1s");
   }
   config.quiet_ns = time.value();
+  return success();
+}
+
+Status set_watched_cpus(Config& config, const std::string& value) {
+  if (auto good = check_other_cpus(value); !good) return good;
+  config.watched_cpus = value;
   return success();
 }
 
@@ -237,6 +243,7 @@ constexpr std::array kSettings = {
     Setting{"probe", "cpus", false, set_cpus},
     Setting{"probe", "mode", false, set_mode},
     Setting{"probe", "quiet_time", false, set_quiet_time},
+    Setting{"probe", "watched_cpus", false, set_watched_cpus},
     Setting{"probe", "threshold", false, set_threshold},
     Setting{"probe", "policy", false, set_policy},
     Setting{"probe", "priority", true, set_priority},

@@ -84,9 +84,9 @@ void SteppingAside::step(std::size_t place, const pipeline::TaskPipeline& tasks,
   const std::uint64_t since_ns = probe.aside_since_ns();
   if (since_ns == 0) return;  // on its way
   std::uint64_t& busy_ns = busy_ns_[place];
-  busy_ns = std::max({busy_ns, since_ns, tasks.busy_until_ns(place)});
+  busy_ns = std::max({busy_ns, since_ns, tasks.busy_until_ns(probe.cpu())});
   if (now_ns < busy_ns + quiet_ns_) return;
-  if (runs(tasks.current_pid(place), probe.cpu())) {  // asked once in a quiet time
+  if (runs(tasks.current_pid(probe.cpu()), probe.cpu())) {  // asked once in a quiet time
     busy_ns = now_ns;
     return;
   }

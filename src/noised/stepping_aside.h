@@ -50,7 +50,7 @@ class SteppingAside {
   std::vector<std::unique_ptr<probe::Probe>>& probes_;
   CpuSet to_;
   std::uint64_t quiet_ns_;
-  std::vector<std::uint64_t> busy_ns_;  // by place: a task had the CPU then
+  std::vector<std::uint64_t> busy_ns_;  // as `probes`: a task had the CPU then
   Histogram times_;
   std::uint64_t longest_ns_ = 0;
   Descriptor stop_;  // eventfd

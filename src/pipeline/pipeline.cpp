@@ -26,7 +26,9 @@ constexpr std::uint64_t kSightShare = 1000;
 // A rest takes a tenth of that at most.
 constexpr std::uint64_t kStuckNs = 2'000'000'000;
 
-std::vector<unsigned> cpus_of(std::span<probe::MeasuringLoop* const> loops) {
+// By place.
+std::vector<unsigned> cpus_of(std::span<probe::MeasuringLoop* const> loops, const PipelineOptions& options) {
+  if (!options.watched_cpus.empty()) return options.watched_cpus;
   std::vector<unsigned> cpus;
   for (const probe::MeasuringLoop* const loop : loops) cpus.push_back(loop->cpu());
   return cpus;
@@ -34,9 +36,9 @@ std::vector<unsigned> cpus_of(std::span<probe::MeasuringLoop* const> loops) {
 
 }  // namespace
 
-Pipeline::Stream::Stream(const StreamParts& parts, std::size_t place, probe::MeasuringLoop& of,
+Pipeline::Stream::Stream(const StreamParts& parts, std::size_t at, probe::MeasuringLoop& of,
                          const account::WatchOptions& options, const SourceTable& sources, std::uint64_t now_ns)
-    : CpuStream(parts, of.cpu(), kIntervals, now_ns), index(place), loop(of), watched(options, sources) {
+    : CpuStream(parts, of.cpu(), kIntervals, now_ns), place(at), loop(of), watched(options, sources) {
   popped.reserve(of.ring().capacity());
   stolen.reserve(account::StealMarks::kWindows);
 }
@@ -50,7 +52,7 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
       sources_(sources),
       names_(names),
       chains_(names, sources, services_),
-      steal_(kernel, options.steal_clock, loops.empty() ? options.watched_cpus : cpus_of(loops), clocks_.now_ns()),
+      steal_(kernel, options.steal_clock, cpus_of(loops, options), clocks_.now_ns()),
       proves_steal_(options.proves_steal),
       interrupts_(options.interrupts),
       counted_vectors_(interrupts_ == nullptr ? 0 : interrupts_->vectors()),
@@ -59,18 +61,20 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
       drained_ns_(started_ns_),
       turned_ns_(started_ns_) {
   const StreamParts stream_parts{kernel_, names, drain_clock_};
+  const std::vector<unsigned> cpus = cpus_of(loops, options);
   for (probe::MeasuringLoop* const loop : loops) {
     account::WatchOptions watch;
     watch.cpu = loop->cpu();
     watch.threshold_ns = options.threshold_ns;
     watch.outside = options.outside;
-    streams_.emplace_back(stream_parts, streams_.size(), *loop, watch, sources, started_ns_);
+    const auto place = static_cast<std::size_t>(std::ranges::find(cpus, loop->cpu()) - cpus.begin());
+    streams_.emplace_back(stream_parts, place, *loop, watch, sources, started_ns_);
   }
   if (!options.watched_cpus.empty()) {
-    TaskPipelineOptions tasks{options.watched_cpus, options.outside, {}};
-    tasks.counters.reserve(streams_.size());
+    TaskPipelineOptions tasks{options.watched_cpus, options.outside, {}, loops.empty()};
+    tasks.counters.resize(cpus.size());
     const PipelineParts parts{stream_parts, sources_, chains_, feed_};
-    for (Stream& stream : streams_) tasks.counters.push_back(&stream.watched.counter());
+    for (Stream& stream : streams_) tasks.counters[stream.place] = &stream.watched.counter();
     tasks_ = std::make_unique<TaskPipeline>(parts, tasks, started_ns_);
   }
   missed_runs_ = kernel_.missed_runs();
@@ -91,14 +95,13 @@ void Pipeline::take_either(Stream& stream, const noised_record& record, const ch
                            const noised_run_record* run) {
   const bool is_of_tasks = record.watched == NOISED_WATCH_TASKS || record.watched == NOISED_WATCH_IDLE;
   if (!tasks_ || !is_of_tasks) return take(stream, record, comm);
-  tasks_->take(stream.index, record, comm, run);
+  tasks_->take(stream.place, record, comm, run);
   const std::uint64_t end_ns = record.start_ns + record.duration_ns;
   const bool is_loop = record.kind == NOISED_KIND_TASK && record.id == kernel_.state(stream.loop.cpu()).probe_pid;
   if (is_loop && (stream.left.empty() || stream.left.back() <= end_ns)) stream.left.push_back(end_ns);
 }
 
-void Pipeline::read(std::size_t index) {
-  Stream& stream = streams_[index];
+void Pipeline::read(Stream& stream) {
   stream.popped.clear();
   // Before its detours are: what is observed until then, and blind, is among them.
   stream.last_ticks = stream.loop.progress().last_ticks.load(std::memory_order_acquire);
@@ -106,12 +109,13 @@ void Pipeline::read(std::size_t index) {
   stream.loop.ring().pop_all(stream.popped);
   stream.begin_drain();
   stream.stolen.clear();
-  if (tasks_) tasks_->begin_read(index);
+  if (tasks_) tasks_->begin_read(stream.place);
   const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record* run) {
     take_either(stream, record, comm, run);
   };
-  kernel_.drain(index, account::kDrainLimit, std::cref(sink));  // by reference: a copy would be allocated every time
-  if (tasks_) tasks_->end_read(index);
+  kernel_.drain(stream.place, account::kDrainLimit,
+                std::cref(sink));  // by reference: a copy would be allocated every time
+  if (tasks_) tasks_->end_read(stream.place);
   note_unseen_return(stream);
 }
 
@@ -163,7 +167,7 @@ void Pipeline::join(Stream& stream, std::uint64_t began_ns) {
     pass_gaps(stream, gap, interval.end_ns);
     stream.set_cause(interval);
     if (stream.watched.add(interval)) {
-      if (sink_ != nullptr) sink_->interval(stream.index, interval);
+      if (sink_ != nullptr) sink_->interval(stream.place, interval);
       continue;
     }
     ++stream.losses().refused;
@@ -189,7 +193,7 @@ void Pipeline::skip(Stream& stream, const Detour& blind, std::uint64_t& count) c
   ++count;
   stream.gap_end_ns = blind.end_ns;
   stream.watched.skip(blind);
-  if (sink_ != nullptr) sink_->gap(stream.index, probe::GapKind::moved, blind);
+  if (sink_ != nullptr) sink_->gap(stream.place, probe::GapKind::moved, blind);
   stream.causes().forget(drained_ns_);
 }
 
@@ -206,7 +210,7 @@ bool Pipeline::take_left(Stream& stream, std::uint64_t end_ns, probe::GapKind ki
 
 void Pipeline::add_detour(Stream& stream, const probe::TickDetour& ticks) {
   if (ticks.kind == probe::GapKind::sample) {
-    if (sink_ != nullptr) sink_->sample(stream.index, clock_.to_ns(ticks.start_ticks), ticks.end_ticks);
+    if (sink_ != nullptr) sink_->sample(stream.place, clock_.to_ns(ticks.start_ticks), ticks.end_ticks);
     return;
   }
   // The counter itself went back, within it or since: there is no such time.
@@ -218,7 +222,7 @@ void Pipeline::add_detour(Stream& stream, const probe::TickDetour& ticks) {
   if (take_left(stream, detour.end_ns, ticks.kind) || ticks.kind == probe::GapKind::rested) {  // meant to be: no loss
     stream.gap_end_ns = detour.end_ns;
     stream.watched.rest(detour);
-    if (sink_ != nullptr) sink_->gap(stream.index, probe::GapKind::rested, detour);
+    if (sink_ != nullptr) sink_->gap(stream.place, probe::GapKind::rested, detour);
     return;
   }
   if (ticks.kind == probe::GapKind::moved) return skip(stream, detour, stream.losses().moved);
@@ -235,7 +239,7 @@ void Pipeline::add_detour(Stream& stream, const probe::TickDetour& ticks) {
   };
   account::FeedDetour& shown = feed_.stage();
   account::to_feed(stream.loop.cpu(), ledger, sources_, std::cref(describe), shown);
-  if (sink_ != nullptr) sink_->detour(stream.index, ledger, tolerance_ns, shown);
+  if (sink_ != nullptr) sink_->detour(stream.place, ledger, tolerance_ns, shown);
 }
 
 void Pipeline::attribute(Stream& stream) {
@@ -243,11 +247,11 @@ void Pipeline::attribute(Stream& stream) {
   if (stream.first_ns == 0 && progress.last_ticks.load(std::memory_order_acquire) != 0) {
     stream.first_ns = clock_.to_ns(progress.first_ticks.load(std::memory_order_relaxed));
     stream.watched.begin(stream.first_ns);
-    if (sink_ != nullptr) sink_->begins(stream.index, stream.first_ns);
+    if (sink_ != nullptr) sink_->begins(stream.place, stream.first_ns);
   }
   for (const account::StealWindow& window : stream.stolen) {
     stream.watched.add(window);
-    if (sink_ != nullptr) sink_->stolen(stream.index, window);
+    if (sink_ != nullptr) sink_->stolen(stream.place, window);
   }
   for (const probe::TickDetour& ticks : stream.popped) add_detour(stream, ticks);
   if (stream.last_ticks != 0)
@@ -314,8 +318,8 @@ void Pipeline::drain() {
   drained_ns_ = now_ns;
   const bool asked = snapshots_.take_asked();
   names_.look(now_ns);
-  for (std::size_t index = 0; index < streams_.size(); ++index) read(index);
-  if (tasks_ && streams_.empty()) tasks_->read();
+  for (Stream& stream : streams_) read(stream);
+  if (tasks_) tasks_->read();
   read_origins();
   const system::MissedRuns missed = kernel_.missed_runs();
   missed_ = missed.intervals != missed_runs_.intervals;
@@ -327,7 +331,8 @@ void Pipeline::drain() {
   clock_steps_ = clock_.steps();
   if (asked) steal_.want();
   steal_.look(drained_ns_, [this](std::size_t place, std::uint64_t stolen_ns, std::uint64_t step_ns) {
-    // What was stolen from a loop, and what from the tasks for which it stepped aside, no count tells.
+    // What was stolen from a loop, and what from the tasks for which it stepped aside, no count tells: nor of tasks
+    // that come and go between such CPUs and others.
     if (streams_.empty()) tasks_->share_steal(place, stolen_ns, step_ns);
   });
   for (Stream& stream : streams_) attribute(stream);
@@ -359,8 +364,8 @@ void Pipeline::record_to(account::PipelineSink* sink) {
   if (tasks_) tasks_->record_to(sink);
   if (sink_ == nullptr) return;
   for (const Stream& stream : streams_) {
-    if (stream.first_ns != 0) sink_->begins(stream.index, stream.first_ns);
-    for (const Interval& interval : stream.watched.matcher().waiting()) sink_->waits(stream.index, interval);
+    if (stream.first_ns != 0) sink_->begins(stream.place, stream.first_ns);
+    for (const Interval& interval : stream.watched.matcher().waiting()) sink_->waits(stream.place, interval);
   }
 }
 
@@ -414,10 +419,9 @@ void Pipeline::fill(account::Snapshot& snapshot) const {
   snapshot.lost = ReportLost{};
   snapshot.orphan_intervals = 0;
   snapshot.bounds.clear();
-  snapshot.cpus.resize(streams_.empty() && tasks_ ? tasks_->size() : streams_.size());
-  for (std::size_t index = 0; index < streams_.size(); ++index) {
-    const Stream& stream = streams_[index];
-    fill_cpu(stream, snapshot.detail, snapshot.cpus[index]);
+  snapshot.cpus.resize(tasks_ ? tasks_->size() : streams_.size());
+  for (const Stream& stream : streams_) {
+    fill_cpu(stream, snapshot.detail, snapshot.cpus[stream.place]);
     account::add_losses(stream.loop.cpu(), stream.losses(), snapshot.lost);
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
     snapshot.orphan_intervals += stream.watched.matcher().orphans();

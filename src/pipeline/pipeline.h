@@ -41,8 +41,8 @@ struct PipelineOptions {
   std::uint64_t threshold_ns = 0;
   Kind outside = Kind::hypervisor;  ///< what a gap without kernel activity is here: hypervisor or hardware
   bool proves_steal = true;  ///< steal time is read by ticks, and all of it lies in detours: parts of it can be proven
-  /// For what their tasks suffer: all of the tracer's CPUs, or none of them. If there are probes as well, their loops
-  /// step aside when a task comes.
+  /// For what their tasks suffer: all of the tracer's CPUs, in its order, or none of them. Loops are on some of these,
+  /// and step aside when a task comes; without watched CPUs, the tracer's are those of the loops.
   std::vector<unsigned> watched_cpus;
   system::StealClock* steal_clock = nullptr;             ///< if given, steal time is told, by it if need be
   system::InterruptCounts* interrupts = nullptr;         ///< if given, loops are compared with it: is a CPU blind?
@@ -96,10 +96,10 @@ class Pipeline : public account::Recordable {
  private:
   // Never copied, never moved: a copy of `popped` has no capacity, and a ring is popped only as far as that goes.
   struct Stream : CpuStream {
-    Stream(const StreamParts& parts, std::size_t place, probe::MeasuringLoop& of, const account::WatchOptions& options,
+    Stream(const StreamParts& parts, std::size_t at, probe::MeasuringLoop& of, const account::WatchOptions& options,
            const SourceTable& sources, std::uint64_t now_ns);
 
-    std::size_t index;
+    std::size_t place;  // of its CPU, as the tracer has it
     probe::MeasuringLoop& loop;
     account::LoopCpu watched;
     account::BlindnessCheck blindness;
@@ -119,7 +119,7 @@ class Pipeline : public account::Recordable {
   void take(Stream& stream, const noised_record& record, const char* comm) const;
   void take_either(Stream& stream, const noised_record& record, const char* comm, const noised_run_record* run);
   bool take_left(Stream& stream, std::uint64_t end_ns, probe::GapKind kind) const;
-  void read(std::size_t index);
+  void read(Stream& stream);
   void read_origins();
   void read_clocks();
   bool note_losses(Stream& stream) const;

@@ -21,16 +21,15 @@ constexpr unsigned kGaugeTries = 20;  // some 10 s
 
 constexpr std::size_t kFewCpus = 32;
 
-// Not beside loops: they would see it. What entries cost is not told there.
 std::unique_ptr<EntryGauge> start_gauge(const TaskPipelineOptions& options) {
-  return options.counters.empty() ? EntryGauge::start(options.cpus) : nullptr;
+  return options.gauges_entries ? EntryGauge::start(options.cpus) : nullptr;
 }
 
 }  // namespace
 
-TaskPipeline::Stream::Stream(const StreamParts& parts, unsigned of, account::LedgerCounter* counts,
+TaskPipeline::Stream::Stream(const StreamParts& parts, unsigned of, bool loop, account::LedgerCounter& counts,
                              const TaskPipelineOptions& options, std::uint64_t now_ns)
-    : CpuStream(parts, of, 0, now_ns), ledger(options.outside), counter(counts) {}
+    : CpuStream(parts, of, 0, now_ns), ledger(options.outside), has_loop(loop), counter(&counts) {}
 
 TaskPipeline::TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions& options, std::uint64_t now_ns)
     : parts_(parts),
@@ -41,11 +40,12 @@ TaskPipeline::TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions
   watch_.tell_in_order(has_few_cpus());
   for (std::size_t place = 0; place < options.cpus.size(); ++place) {
     account::LedgerCounter* counter = options.counters.empty() ? nullptr : options.counters[place];
-    if (counter == nullptr) {
+    const bool has_loop = counter != nullptr;
+    if (!has_loop) {
       own_counters_.push_back(std::make_unique<account::LedgerCounter>(parts.sources));
       counter = own_counters_.back().get();
     }
-    streams_.emplace_back(parts, options.cpus[place], counter, options, now_ns);
+    streams_.emplace_back(parts, options.cpus[place], has_loop, *counter, options, now_ns);
   }
 }
 
@@ -108,6 +108,7 @@ void TaskPipeline::take(std::size_t place, const noised_record& record, const ch
 
 void TaskPipeline::read() {
   for (std::size_t place = 0; place < streams_.size(); ++place) {
+    if (streams_[place].has_loop) continue;
     begin_read(place);
     const auto sink = [&](const noised_record& record, const char* comm, const noised_run_record* run) {
       take(place, record, comm, run);
@@ -117,13 +118,18 @@ void TaskPipeline::read() {
   }
 }
 
-std::uint64_t TaskPipeline::busy_until_ns(std::size_t place) const {
-  const Stream& stream = streams_[place];
+const TaskPipeline::Stream& TaskPipeline::stream_of(unsigned cpu) const {
+  return *std::ranges::find_if(streams_, [cpu](const Stream& stream) { return stream.cpu() == cpu; });
+}
+
+std::uint64_t TaskPipeline::busy_until_ns(unsigned cpu) const {
+  const Stream& stream = stream_of(cpu);
   return stream.current ? std::max(stream.busy_until_ns, stream.current->start_ns) : stream.busy_until_ns;
 }
 
-std::uint32_t TaskPipeline::current_pid(std::size_t place) const {
-  return streams_[place].current ? streams_[place].current->pid : 0;
+std::uint32_t TaskPipeline::current_pid(unsigned cpu) const {
+  const Stream& stream = stream_of(cpu);
+  return stream.current ? stream.current->pid : 0;
 }
 
 void TaskPipeline::take(const noised_origin& origin) {
@@ -367,14 +373,13 @@ account::DroppedOrigins TaskPipeline::dropped_origins() const {
 
 void TaskPipeline::fill(account::Snapshot& snapshot) const {
   add_not_followed(snapshot.lost);
-  const bool beside_loops = own_counters_.empty();
-  if (!beside_loops) snapshot.entry_cost = entry_cost();
+  if (options_.gauges_entries) snapshot.entry_cost = entry_cost();
   for (std::size_t place = 0; place < streams_.size(); ++place) {
     const Stream& stream = streams_[place];
     account::CpuSnapshot& cpu = snapshot.cpus[place];
     cpu.watches_tasks = true;
     account::LossCounts losses = stream.losses();
-    if (beside_loops) {
+    if (stream.has_loop) {
       losses = account::LossCounts();  // the rest is the loop's as well, and counted there
       losses.bad = stream.losses().bad;
     } else {

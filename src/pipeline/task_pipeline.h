@@ -30,8 +30,12 @@ namespace noised::pipeline {
 struct TaskPipelineOptions {
   std::vector<unsigned> cpus;       ///< the tracer's, in its order
   Kind outside = Kind::hypervisor;  ///< what a gap without kernel activity is here: hypervisor or hardware
-  /// Where loops measure at times, by place: what counts their detours, and counts the losses of tasks too.
+  /// By place: where a loop measures at times, what counts its detours, and counts the losses of tasks too; or null.
+  /// Empty: no loop anywhere.
   std::vector<account::LedgerCounter*> counters;
+  /// Measures what entries into the kernel cost, at the start. Not beside loops, which would see its threads come and
+  /// go on whatever CPU: their memory is the same.
+  bool gauges_entries = true;
 };
 
 /// What the parts of a pipeline share; all of it outlives them.
@@ -48,8 +52,8 @@ class TaskPipeline : private account::WatchSink {
 
   TaskPipeline(const PipelineParts& parts, const TaskPipelineOptions& options, std::uint64_t now_ns);
 
-  /// One drain, in this order; `drained_ns`: when it began. Or, for read(): begin_read(), take() and end_read() for
-  /// each CPU, by who drains its ring because a loop is there at times.
+  /// One drain, in this order; `drained_ns`: when it began. read() is of CPUs without a loop; of the others,
+  /// begin_read(), take() and end_read() are called by who drains their rings.
   void read();
   void begin_read(std::size_t place);
   void take(std::size_t place, const noised_record& record, const char* comm, const noised_run_record* run);
@@ -57,16 +61,15 @@ class TaskPipeline : private account::WatchSink {
   void take(const noised_origin& origin);
   void join(std::uint64_t drained_ns, const system::MissedRuns& missed_runs, bool origins_missing);
 
-  /// The end of the last run there of a task, but for kernel threads; or the begin of one that goes on.
-  [[nodiscard]] std::uint64_t busy_until_ns(std::size_t place) const;
+  /// The end of the last run of a task, but for kernel threads, on this CPU; or the begin of one that goes on.
+  [[nodiscard]] std::uint64_t busy_until_ns(unsigned cpu) const;
   /// The task, no kernel thread, that has this CPU as far as the programs saw; 0: none.
-  [[nodiscard]] std::uint32_t current_pid(std::size_t place) const;
-  [[nodiscard]] unsigned cpu_at(std::size_t place) const { return streams_[place].cpu(); }
+  [[nodiscard]] std::uint32_t current_pid(unsigned cpu) const;
   /// So much was stolen from the CPU at this place since the last call, in steps of `step_ns`: the next join() shares
   /// it out among those who had the CPU.
   void share_steal(std::size_t place, std::uint64_t stolen_ns, std::uint64_t step_ns);
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
-  /// Fills the CPUs, or adds to them where loops have filled theirs; and adds what was lost.
+  /// Fills the CPUs without a loop, and adds to the others, which are filled already; and adds what was lost.
   void fill(account::Snapshot& snapshot) const;
   /// The next slot of the last minute begins, where no loop's does.
   void turn_recent() {
@@ -93,13 +96,14 @@ class TaskPipeline : private account::WatchSink {
 
  private:
   struct Stream : CpuStream {
-    Stream(const StreamParts& parts, unsigned of, account::LedgerCounter* counts, const TaskPipelineOptions& options,
-           std::uint64_t now_ns);
+    Stream(const StreamParts& parts, unsigned of, bool loop, account::LedgerCounter& counts,
+           const TaskPipelineOptions& options, std::uint64_t now_ns);
 
     account::StealShares shares{kGroups};
     std::optional<std::uint64_t> stolen_ns;  // not shared out yet
     account::LossLedger ledger;
     std::vector<std::pair<std::size_t, account::TaskRun>> runs;  // of this drain, each at its place in intervals()
+    bool has_loop;
     account::LedgerCounter* counter;
     std::optional<account::CurrentTask> current;  // as of this drain
     bool settled = false;                         // no frame was open when it began
@@ -111,6 +115,7 @@ class TaskPipeline : private account::WatchSink {
     std::optional<account::CurrentTask> told_current;  // the task that had it then, before that run
   };
 
+  [[nodiscard]] const Stream& stream_of(unsigned cpu) const;
   void look_at_current(Stream& stream);
   void join(std::size_t place, std::uint64_t drained_ns, bool missed, bool origins_missing);
   void join_idle(std::size_t place, Interval& interval);
@@ -131,8 +136,8 @@ class TaskPipeline : private account::WatchSink {
   PipelineParts parts_;
   TaskPipelineOptions options_;
   account::PipelineSink* sink_ = nullptr;
-  std::vector<std::unique_ptr<account::LedgerCounter>> own_counters_;
-  std::deque<Stream> streams_;  // does not move them when it grows
+  std::vector<std::unique_ptr<account::LedgerCounter>> own_counters_;  // where no loop is
+  std::deque<Stream> streams_;                                         // does not move them when it grows
   account::TaskWatch watch_;
   std::unique_ptr<EntryGauge> gauge_;  // until its costs are known
   unsigned gauged_ = 0;                // so often without enough to learn from

@@ -50,10 +50,13 @@ bool has_loop(const StatusView& status) { return status.mode != "watch"; }
 
 std::string measured_text(const StatusView& status) {
   if (!has_loop(status)) return fmt::format("watched       tasks of cpus {}\n", printable(status.probe_cpus));
-  return fmt::format("measured      cpus {}{}, threshold {}, policy {}{}\n", printable(status.probe_cpus),
+  const std::string others = status.watched_cpus.empty()
+                                 ? ""
+                                 : fmt::format("watched       tasks of cpus {}\n", printable(status.watched_cpus));
+  return fmt::format("measured      cpus {}{}, threshold {}, policy {}{}\n{}", printable(status.probe_cpus),
                      status.mode == "probe" ? "" : ", mode " + printable(status.mode),
                      format_duration(status.threshold_ns), printable(status.policy),
-                     status.duty_percent < 100 ? fmt::format(", {}% of the time", status.duty_percent) : "");
+                     status.duty_percent < 100 ? fmt::format(", {}% of the time", status.duty_percent) : "", others);
 }
 
 std::string aside_text(const AsideView& aside) {

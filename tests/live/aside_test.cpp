@@ -8,7 +8,9 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "base/cpus.h"
 #include "base/files.h"
 #include "command.h"
 #include "measurement.h"
@@ -18,6 +20,7 @@
 #include "views/views.h"
 #include "views/watch.h"
 #include "watched_task.h"
+#include "watching_daemon.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -57,6 +60,9 @@ class AutoDaemon {
     if (!report) FAIL(report.error().line());
     return std::move(report).value();
   }
+
+  // Of the CPU that has the loop; beside it, the others are watched.
+  [[nodiscard]] ReportCpu of_loop(const Report& report) const { return cpu_of(report, cpu_); }
 
   // The thread that the loop runs on.
   [[nodiscard]] pid_t loop() const {
@@ -103,7 +109,7 @@ TEST_CASE("auto: a loop steps aside for a task, takes nothing while it is aside,
   WatchedTask task(daemon.cpu());
   REQUIRE(eventually([&] { return !daemon.is_aside(); }));
   const AsideView before = daemon.aside();
-  const std::uint64_t iterations = daemon.report().cpus.at(0).iterations;
+  const std::uint64_t iterations = daemon.of_loop(daemon.report()).iterations;
   const pid_t loop = daemon.loop();
   std::thread job([&] { task.work({.busy_ns = 1'000'000'000}); });
   REQUIRE(eventually([&] { return daemon.is_aside(); }));
@@ -120,7 +126,7 @@ TEST_CASE("auto: a loop steps aside for a task, takes nothing while it is aside,
   CHECK(after.p50_ns > 0);
   CHECK(after.p50_ns <= after.p99_ns);
   CHECK(after.p99_ns <= after.max_ns);
-  CHECK(eventually([&] { return daemon.report().cpus.at(0).iterations > iterations; }));
+  CHECK(eventually([&] { return daemon.of_loop(daemon.report()).iterations > iterations; }));
 }
 
 TEST_CASE("auto: a job loses to the loop what it waited until that had stepped aside, and is told") {
@@ -170,15 +176,15 @@ TEST_CASE("auto: a loop that is stopped sees nothing meanwhile, and blames nobod
   for (int round = 0; round < 5; ++round) {
     REQUIRE(eventually([&] { return !daemon.is_aside(); }));
     const std::uint64_t aside = daemon.aside().count;
-    const std::uint64_t blind_ns = daemon.report().cpus.at(0).blind_ns;
+    const std::uint64_t blind_ns = daemon.of_loop(daemon.report()).blind_ns;
     daemon.process().signal(SIGSTOP);
     std::this_thread::sleep_for(std::chrono::nanoseconds(kStoppedNs));
     daemon.process().signal(SIGCONT);
     const Report report = daemon.report();
-    CHECK(report.cpus.at(0).max_detour_ns < kStoppedNs);
+    CHECK(daemon.of_loop(report).max_detour_ns < kStoppedNs);
     if (daemon.aside().count != aside || daemon.is_aside()) continue;  // it was away for a task when it was stopped
     ++measured;
-    CHECK(report.cpus.at(0).blind_ns - blind_ns >= kStoppedNs);
+    CHECK(daemon.of_loop(report).blind_ns - blind_ns >= kStoppedNs);
   }
   CHECK(measured > 0);
 }
@@ -191,8 +197,7 @@ TEST_CASE("auto: one account has what the loop lost and what tasks did, and adds
     task.work({.busy_ns = 50'000'000, .naps = 5});
   }
   const Report report = daemon.report();
-  REQUIRE(report.cpus.size() == 1);
-  const ReportCpu& cpu = report.cpus[0];
+  const ReportCpu cpu = daemon.of_loop(report);
   CHECK(cpu.mode == "auto");
   CHECK(cpu.iterations > 0);
   CHECK(cpu.explained_ns + cpu.overhead_ns + cpu.hypervisor_ns + cpu.hardware_ns + cpu.unexplained_ns == cpu.detour_ns);
@@ -216,4 +221,39 @@ TEST_CASE("auto: one account has what the loop lost and what tasks did, and adds
   }
   CHECK(of_the_loop);
   CHECK(of_the_task);
+}
+
+TEST_CASE("auto: beside the loop, tasks of the other CPUs are watched, and each one is followed to where it runs") {
+  std::vector<unsigned> others = online_cpus().value();
+  std::erase(others, probed_cpu());
+  REQUIRE_FALSE(others.empty());  // the daemon's own
+  const unsigned other = others.front();
+  const AutoDaemon daemon;
+  const auto status = views::parse_status(run(daemon.command({"status", "--json"})).out);
+  if (!status) FAIL(status.error().line());
+  CHECK(status.value().probe_cpus == std::to_string(daemon.cpu()));
+  CHECK(status.value().watched_cpus == format_cpu_list(online_cpus().value()));
+  WatchedTask task(other);
+  Background session(
+      daemon.command({"watch", "--pid", std::to_string(task.pid()), "--follow", "--json", "--duration", "60s"}));
+  REQUIRE(eventually([&] { return !session.out().empty(); }));
+  const KernelCounts begun = counts_of(task.pid());
+  task.work({.busy_ns = 200'000'000, .naps = 20});
+  CHECK_FALSE(daemon.is_aside());
+  move_to(task.pid(), daemon.cpu());
+  task.work({.busy_ns = 200'000'000, .naps = 20});
+  const KernelCounts ended = counts_of(task.pid());
+  const std::size_t before = lines_of(session.out()).size();
+  REQUIRE(eventually([&] { return lines_of(session.out()).size() >= before + 2; }));
+  session.signal(SIGTERM);
+  const WatchReport job = last_report(session.wait().out);
+  INFO(views::to_text(job));
+  CHECK(job.cpus == status.value().watched_cpus);
+  check_as_the_kernel(job, task.pid(), begun, ended);
+  CHECK(job.counts.runs >= 40);
+  CHECK(job.counts.unseen_runs == 0);
+  CHECK(job.counts.migrations >= 1);
+  const Report report = daemon.report();
+  REQUIRE(report.cpus.size() == online_cpus().value().size());
+  for (const ReportCpu& cpu : report.cpus) CHECK(cpu.mode == (cpu.cpu == daemon.cpu() ? "auto" : "watch"));
 }

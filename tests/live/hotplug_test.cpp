@@ -110,12 +110,7 @@ class TestDaemon {
     if (!report) FAIL(report.error().line());
     return std::move(report).value();
   }
-  [[nodiscard]] ReportCpu cpu(unsigned cpu) const {
-    const Report now = report();
-    const auto found = std::ranges::find_if(now.cpus, [&](const ReportCpu& each) { return each.cpu == cpu; });
-    REQUIRE(found != now.cpus.end());
-    return *found;
-  }
+  [[nodiscard]] ReportCpu cpu(unsigned cpu) const { return cpu_of(report(), cpu); }
   [[nodiscard]] Background& process() { return *process_; }
   [[nodiscard]] std::string path(const std::string& name) const { return directory_.path(name); }
 
@@ -280,8 +275,7 @@ TEST_CASE("hotplug: a loop that is aside when its CPU goes offline comes back wi
   REQUIRE(eventually([&] { return lost_of(daemon.report(), cpu, "loop_moved") != 0; }));
   const std::uint64_t most_ns = monotonic_ns() - begun_ns;
   const Report report = daemon.report();
-  REQUIRE(report.cpus.size() == 1);
-  const ReportCpu& after = report.cpus[0];
+  const ReportCpu after = cpu_of(report, cpu);
   const std::uint64_t blind_ns = after.blind_ns - before.blind_ns;
   INFO("blind for " << blind_ns << " ns, " << surely_blind_ns << " at least, " << most_ns << " at most; observed for "
                     << after.observed_ns << " of " << report.elapsed_ns);
@@ -303,8 +297,8 @@ TEST_CASE("hotplug: a loop that is aside when its CPU goes offline comes back wi
   CHECK(eventually([&] { return aside().empty(); }));
   CHECK(daemon.status().aside->count > count);
   const Report last = daemon.report();
-  CHECK(last.cpus[0].blind_ns == after.blind_ns);
-  CHECK(last.cpus[0].observed_ns + last.cpus[0].blind_ns <= last.elapsed_ns);
+  CHECK(cpu_of(last, cpu).blind_ns == after.blind_ns);
+  CHECK(cpu_of(last, cpu).observed_ns + after.blind_ns <= last.elapsed_ns);
   daemon.end();
   CHECK(daemon.process().err().find("is not measured: it is offline") != std::string::npos);
   CHECK(daemon.process().err().find("is measured again") != std::string::npos);

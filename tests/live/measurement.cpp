@@ -195,6 +195,12 @@ Seen seen(const Report& report, const std::string& kind, const std::string& name
   return sum;
 }
 
+ReportCpu cpu_of(const Report& report, unsigned cpu) {
+  const auto found = std::ranges::find(report.cpus, cpu, &ReportCpu::cpu);
+  REQUIRE(found != report.cpus.end());
+  return *found;
+}
+
 std::uint64_t end_of(const DetourView& detour) { return detour.start_ns + detour.duration_ns; }
 
 bool is_vague(const DetourView& detour) {

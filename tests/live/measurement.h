@@ -101,6 +101,9 @@ struct Seen {
 };
 Seen seen(const Report& report, const std::string& kind, const std::string& name);
 
+/// What a report says of this CPU; fails the test when it says nothing.
+ReportCpu cpu_of(const Report& report, unsigned cpu);
+
 /// CLOCK_MONOTONIC.
 std::uint64_t end_of(const DetourView& detour);
 /// Whether it has more sources than are told one by one.

@@ -45,12 +45,6 @@ CommandOptions patient_for(int minutes) {
   return options;
 }
 
-const ReportCpu& cpu_of(const Report& report, unsigned cpu) {
-  const auto found = std::ranges::find_if(report.cpus, [&](const ReportCpu& each) { return each.cpu == cpu; });
-  REQUIRE(found != report.cpus.end());
-  return *found;
-}
-
 // 3 ms every 60 ms on each CPU, by a process of its own, whose other threads stay off all of them. Where a host runs
 // many CPUs on few of its own, an activation takes as many times longer: they come as much more rarely.
 class Loads {
@@ -181,7 +175,7 @@ void check_own_task(const Report& report, unsigned cpu, const selftest::Truth& t
 }
 
 void check_shown_cpu(const Report& report, unsigned cpu) {
-  const ReportCpu& shown = cpu_of(report, cpu);
+  const ReportCpu shown = cpu_of(report, cpu);
   INFO("CPU " << cpu);
   CHECK(shown.detours > 0);
   CHECK(shown.explained_ns > 0);

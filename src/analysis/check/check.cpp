@@ -185,7 +185,10 @@ CheckView check_noise(const Report& report, const NoiseLimits& limits) {
   view.elapsed_ns = report.elapsed_ns;
   Judge judge(report, limits, view);
   std::vector<unsigned> cpus;
+  // Where there are loops, what is watched besides is what is busy with everything else.
+  const bool has_loops = std::ranges::any_of(report.cpus, [](const ReportCpu& cpu) { return cpu.mode != "watch"; });
   for (const ReportCpu& cpu : report.cpus) {
+    if (!limits.cpus && has_loops && cpu.mode == "watch") continue;
     if (limits.cpus && std::ranges::find(*limits.cpus, cpu.cpu) == limits.cpus->end()) continue;
     cpus.push_back(cpu.cpu);
     judge.judge(cpu);

@@ -25,7 +25,7 @@ struct NoiseLimits {
   std::optional<std::uint64_t> max_share;  ///< in billionths of the observed time
   std::vector<SourceLimit> sources;
   std::optional<std::vector<unsigned>>
-      cpus;  ///< to judge, each of which must have been measured; nothing: all that were
+      cpus;  ///< to judge, each of which must have been measured; nothing: all with a loop, or where there is none all
 
   [[nodiscard]] bool any() const { return max_detour_ns || max_share || !sources.empty(); }
 };

@@ -101,7 +101,11 @@ class CheckCommand final : public CommandOf<CheckOptions> {
       {LimitKey::max_detour, "--max-detour", "TIME", "the longest that a detour may be", {}},
       {LimitKey::max_share, "--max-share", "PERCENT", "the most of a CPU's time that may be lost", {}},
       {LimitKey::source, "--source", "KIND:NAME=LIMIT", "of these sources, the longest or the share that may be", {}},
-      {LimitKey::cpus, "--cpus", "LIST", "the CPUs to judge, each of which must be measured (all that are)", {}}};
+      {LimitKey::cpus,
+       "--cpus",
+       "LIST",
+       "the CPUs to judge, each of which must be measured (those with a loop; without, all)",
+       {}}};
   std::string file_;
   std::string for_;
 };

@@ -131,7 +131,7 @@ Status check_loops(HttpClient& client) {
   const Result<Report> report = views::parse_report(body.value());
   if (!report) return report.error();
   const auto& cpus = report.value().cpus;
-  if (std::ranges::none_of(cpus, [](const ReportCpu& cpu) { return cpu.mode == "watch"; })) return success();
+  if (std::ranges::any_of(cpus, [](const ReportCpu& cpu) { return cpu.mode != "watch"; })) return success();
   return failure("selftest: the daemon watches tasks, and has no loop that could see the noise",
                  "run a daemon with mode = \"probe\"");
 }

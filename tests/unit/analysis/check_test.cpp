@@ -124,6 +124,18 @@ TEST_CASE("a CPU that nobody measured, or that saw nothing, is never good", "[ch
     CHECK(view.blind[0].cpu == 3);
     CHECK(view.cpus == "1");
   }
+  SECTION("without a list, tasks watched beside loops are not judged, with one they are") {
+    scene.report.cpus[1].mode = "watch";
+    scene.report.cpus[1].observed_ns = 0;
+    CHECK(scene.verdict() == "good");
+    CHECK(scene.check().cpus == "1");
+    scene.limits.cpus = {{1, 2}};
+    CHECK(scene.verdict() == "blind");
+    scene.limits.cpus.reset();
+    scene.report.cpus[0].mode = "watch";
+    CHECK(scene.check().cpus == "1-2");
+    CHECK(scene.verdict() == "blind");
+  }
   SECTION("none at all") {
     scene.report.cpus.clear();
     CHECK(scene.verdict() == "blind");
@@ -131,6 +143,7 @@ TEST_CASE("a CPU that nobody measured, or that saw nothing, is never good", "[ch
   }
   SECTION("nothing observed") {
     for (const char* const mode : {"probe", "watch", "auto"}) {
+      scene.limits.cpus = {{1, 2}};
       scene.report.cpus[1] = checked_cpu(2, mode);
       CHECK(scene.verdict() == "good");
       scene.report.cpus[1].observed_ns = 0;

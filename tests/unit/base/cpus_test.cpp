@@ -46,6 +46,28 @@ struct Machine {
 
 }  // namespace
 
+TEST_CASE("further CPUs are those that are wanted, or all that may be used, but for those that are taken") {
+  const Machine machine;
+  const auto others = [&](const std::string& text, const Cpus& but) {
+    return choose_other_cpus(text, but, machine.allowed, machine.root.path());
+  };
+  CHECK(others("all", {2, 3}).value() == Cpus{0, 1, 4});
+  CHECK(others("all", {}).value() == Cpus{0, 1, 2, 3, 4});  // not 5, which is offline
+  CHECK(others("none", {2, 3}).value().empty());
+  CHECK(others("1,3", {2, 3}).value() == Cpus{1});
+  CHECK(others("3", {2, 3}).value().empty());
+  for (const char* const bad : {"5", "7", "", "some", "1-"}) {
+    INFO(bad);
+    const auto refused = others(bad, {2});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == ExitCode::usage);
+    CHECK_FALSE(refused.error().remedy.empty());
+  }
+  const AllowedCpus few{{0}, {0, 2}};
+  CHECK(choose_other_cpus("all", {2}, few, machine.root.path()).value() == Cpus{0});
+  CHECK_FALSE(choose_other_cpus("1", {2}, few, machine.root.path()));
+}
+
 TEST_CASE("sysfs lists are read, whitespace and (null) included") {
   const Machine machine;
   CHECK(possible_cpus(machine.root.path()).value() == Cpus{0, 1, 2, 3, 4, 5});

@@ -56,9 +56,11 @@ TEST_CASE("where no CPU is isolated, tasks are watched instead, unless something
     CHECK(watching->threshold_ns == parse_config(text, "f.conf").value().threshold_ns);
   }
   CHECK(instead("[service]\nhousekeeping_cpus = '0'\n")->housekeeping_cpus == "0");
+  CHECK(instead("[probe]\nmode = 'auto'\n")->cpus == "0-2");
+  CHECK(instead("[probe]\nmode = 'auto'\nwatched_cpus = '1'\n")->cpus == "1");
   for (const char* const text : {"[probe]\ncpus = '1'\n", "[probe]\ncpus = 'nohz_full'\n", "[probe]\nmode = 'watch'\n",
-                                 "[probe]\nmode = 'auto'\n", "[probe]\nquantum = '1ms'\n", "[probe]\ngrain = '1ms'\n",
-                                 "[probe]\nduty_cycle = '50%'\n"}) {
+                                 "[probe]\nmode = 'auto'\nwatched_cpus = 'none'\n", "[probe]\nquantum = '1ms'\n",
+                                 "[probe]\ngrain = '1ms'\n", "[probe]\nduty_cycle = '50%'\n"}) {
     INFO(text);
     CHECK_FALSE(instead(text));
   }
@@ -67,7 +69,7 @@ TEST_CASE("where no CPU is isolated, tasks are watched instead, unless something
 TEST_CASE("every key is read") {
   const auto read = parse_config(
       "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\nduty_cycle = '25%'\n"
-      "quantum = '1ms'\n[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\ndetail = 'full'\n"
+      "quantum = '1ms'\nwatched_cpus = '5'\n[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\ndetail = 'full'\n"
       "[service]\nsocket = '/tmp/s'\nsocket_group = 'root'\nlisten = '[::1]:9'\nhousekeeping_cpus = '0,4'\n"
       "nice = -5\nrealtime = 50\nrealtime_budget = '10%'\nseries_cap = 64\n[log]\nlevel = "
       "'debug'\n[categories]\n'task:a b' = 'io'\n",
@@ -75,6 +77,7 @@ TEST_CASE("every key is read") {
   REQUIRE(read);
   const Config& config = read.value();
   CHECK(config.cpus == "1-3");
+  CHECK(config.watched_cpus == "5");
   CHECK(config.threshold_ns == 1000);
   CHECK(config.policy == Policy::fifo);
   CHECK(config.priority == 99);
@@ -107,7 +110,7 @@ TEST_CASE("where tasks are watched there is no loop to be told anything") {
   CHECK(parse_config("[probe]\nmode = 'probe'\n", "f.conf").value() == Config{});
   CHECK(refusal("[probe]\nmode = 'guess'\n") ==
         "f.conf:2: unknown mode 'guess': write probe (a loop on each CPU), watch (what the tasks there suffer) or "
-        "auto (by turns)");
+        "auto (both)");
   CHECK(refusal("[probe]\nmode = 'watch'\nquantum = '1ms'\n") ==
         "f.conf:2: quantum: mode watch has no loop: leave it out, or choose mode probe");
   CHECK(refusal("[probe]\nduty_cycle = '50%'\nmode = 'watch'\n") ==
@@ -144,7 +147,8 @@ TEST_CASE("an unknown name is refused with its line") {
   CHECK(refusal("\n[prob]\n") ==
         "f.conf:2: unknown section 'prob': the sections are probe, trace, service, log, categories");
   CHECK(refusal("[probe]\n\ntreshold = '1us'\n") ==
-        "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, mode, quiet_time, threshold, policy, "
+        "f.conf:3: unknown key 'treshold' in [probe]: its keys are cpus, mode, quiet_time, watched_cpus, threshold, "
+        "policy, "
         "priority, duty_cycle, "
         "quantum, work, grain, footprint");
   CHECK(refusal("cpus = '1'\n") ==
@@ -238,6 +242,7 @@ TEST_CASE("every key that differs is named") {
   const std::map<std::string, std::string> other = {{"probe.cpus", "'7'"},
                                                     {"probe.mode", "'watch'"},
                                                     {"probe.quiet_time", "'7s'"},
+                                                    {"probe.watched_cpus", "'7'"},
                                                     {"probe.threshold", "'7us'"},
                                                     {"probe.policy", "'fifo'"},
                                                     {"probe.priority", "7"},

@@ -55,8 +55,7 @@ struct SessionsScene {
   Chains chains{names, sources, services};
   DetourFeed feed{16};
   DrainClock clock{[this] { return now_ns; }};
-  LedgerCounter counter{sources};
-  TaskPipeline tasks{{{kernel, names, clock}, sources, chains, feed}, {{0}, Kind::hardware, {&counter}}, now_ns};
+  TaskPipeline tasks{{{kernel, names, clock}, sources, chains, feed}, {{0}, Kind::hardware, {}, false}, now_ns};
   WatchSessions sessions;
 };
 

@@ -96,9 +96,8 @@ struct IdleScene {
   Chains chains{names, sources, services};
   DetourFeed feed{16};
   DrainClock clock{[this] { return now_ns; }};
-  LedgerCounter counter{sources};
   Notes notes;
-  TaskPipeline tasks{{{kernel, names, clock}, sources, chains, feed}, {{kIdleCpu}, Kind::hardware, {&counter}}, now_ns};
+  TaskPipeline tasks{{{kernel, names, clock}, sources, chains, feed}, {{kIdleCpu}, Kind::hardware, {}, false}, now_ns};
 };
 
 }  // namespace

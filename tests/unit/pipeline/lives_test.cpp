@@ -162,8 +162,7 @@ TEST_CASE("a million lives of a hundred pids: no count above the truth, and memo
   Services services;
   Chains chains{names, sources, services};
   DetourFeed feed;
-  LedgerCounter counter{sources};
-  TaskPipeline pipeline({{ring, names, clock}, sources, chains, feed}, {{0}, Kind::hypervisor, {&counter}},
+  TaskPipeline pipeline({{ring, names, clock}, sources, chains, feed}, {{0}, Kind::hypervisor, {}, false},
                         machine.now_ns());
   pipeline.begin_account(kGroup, false, false, machine.now_ns());
   std::size_t before = 0;  // bytes in use at most, in the first half
@@ -234,8 +233,7 @@ TEST_CASE("nobody is told to have a CPU while it switches", "[watch]") {
   Services services;
   Chains chains{names, sources, services};
   DetourFeed feed;
-  LedgerCounter counter{sources};
-  TaskPipeline pipeline({{ring, names, clock}, sources, chains, feed}, {{0}, Kind::hypervisor, {&counter}},
+  TaskPipeline pipeline({{ring, names, clock}, sources, chains, feed}, {{0}, Kind::hypervisor, {}, false},
                         kDrainNs - 1'000'000'000);
   pipeline.begin_account(kGroup, true, true, kDrainNs - 1'000'000'000);
   LossBatch batch;

@@ -62,7 +62,7 @@ TEST_CASE("the status says null for a program that is not attached", "[views]") 
   CHECK(
       views::to_json(examples::status()) ==
       R"({"schema":"noised.status/1","version":"0.1.0","host":"node1","kernel":"6.18.0","pid":77,)"
-      R"("uptime_ns":90000000000,"probe_cpus":"1","housekeeping_cpus":"0","mode":"probe","policy":"other","duty_percent":100,"threshold_ns":200,)"
+      R"("uptime_ns":90000000000,"probe_cpus":"1","housekeeping_cpus":"0","mode":"probe","watched_cpus":"","policy":"other","duty_percent":100,"threshold_ns":200,)"
       R"("buffer_bytes":1048576,"drain_interval_ns":10000000,)"
       R"("clock":{"source":"tsc","uncertainty_ns":25,"containment":null,"containment_cpu":null},)"
       R"("lost":{"events":1,"detours":2,"unpaired":3,"missed_runs":4,"incomplete_detours":5,"by":[)"
