@@ -19,11 +19,13 @@
 #include "kernel/begin_watching.h"
 #include "kernel/features.h"
 #include "noised/api/api.h"
+#include "noised/file_access.h"
 #include "noised/http/tcp_socket.h"
 #include "noised/last_report.h"
 #include "noised/low_noise.h"
 #include "noised/privileges.h"
 #include "noised/systemd.h"
+#include "system/cgroup_trees.h"
 #include "system/namespaces.h"
 #include "system/smi_counter.h"
 
@@ -292,6 +294,29 @@ void Daemon::start_interrupt_counts() {
   }
 }
 
+// What it goes on to read: the kernel's files, and its configuration when that is reloaded. What it removes: its
+// socket, and a recording that could not begin.
+void Daemon::close_file_system() {
+  const auto directory_of = [](const std::string& path) {
+    return std::filesystem::absolute(path).parent_path().string();
+  };
+  FileAccess access;
+  access.read = {"/proc", "/sys"};
+  if (const auto mounts = read_file("/proc/self/mountinfo"); mounts) {
+    for (const system::CgroupTree& tree : system::parse_cgroup_trees(mounts.value())) access.read.push_back(tree.mount);
+  }
+  if (!options_.config_file.empty()) access.read.push_back(directory_of(options_.config_file));
+  access.remove = {socket_->directory()};
+  if (!options_.record.empty()) access.remove.push_back(directory_of(options_.record));
+  access.remove_directories = {directory_of(std::filesystem::absolute(socket_->directory()).string())};
+  const auto closed = noised::daemon::close_file_system(access);
+  if (!closed) {
+    log_.warning("the file system stays open to noised: {}", closed.error().line());
+  } else if (!closed.value()) {
+    log_.debug("the file system stays open to noised: this kernel has no Landlock, or does not use it");
+  }
+}
+
 Status Daemon::drop_privileges() {
   const Config& config = options_.config;
   trim_heap();
@@ -318,6 +343,7 @@ Status Daemon::drop_privileges() {
   }
   for (const unsigned cpu : has_loops() ? cpus_.probe : std::vector<unsigned>{})
     smi_counters_.push_back(rests() ? system::SmiCounter() : system::SmiCounter::open(cpu));
+  close_file_system();
   if (Status dropped = noised::daemon::drop_privileges(); !dropped) return dropped;
   if (watches_tasks() && system::proc_hides_tasks()) {
     run_.unsupported.emplace_back(

@@ -59,6 +59,7 @@ class Daemon {
   [[nodiscard]] std::optional<std::string> why_steal_is_unproven() const;
   void start_interrupt_counts();
   Status drop_privileges();
+  void close_file_system();
   Status start_probes();
   Status choose_priority();
   Status start_watching();

@@ -50,12 +50,12 @@ Status SteppingAside::start() {
   const int code = pthread_create(&thread, nullptr, thread_main, this);
   (void)pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (code != 0) return failure("starting the thread that waits for tasks: " + errno_text(code));
-  (void)pthread_setname_np(thread, "noised/aside");
   thread_ = thread;
   return success();
 }
 
 void* SteppingAside::thread_main(void* self) {
+  (void)pthread_setname_np(pthread_self(), "noised/aside");
   static_cast<SteppingAside*>(self)->run();
   return nullptr;
 }

@@ -102,7 +102,6 @@ Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised
                                                  : "check that the CPU is online and in this process's cpuset");
   }
   probe->running_ = true;
-  pthread_setname_np(probe->thread_, fmt::format("noised/{}", options.cpu).c_str());
   return probe;
 }
 
@@ -110,8 +109,11 @@ Probe::~Probe() { end(); }
 
 // The nice value of who made it is for draining (noised.conf: nice).
 void* Probe::thread_main(void* self) {
+  auto* const probe = static_cast<Probe*>(self);
+  // By itself: another thread's name is written to a file, and files are closed to noised by then.
+  pthread_setname_np(pthread_self(), fmt::format("noised/{}", probe->cpu()).c_str());
   (void)setpriority(PRIO_PROCESS, 0, 0);
-  static_cast<Probe*>(self)->measure();
+  probe->measure();
   return nullptr;
 }
 

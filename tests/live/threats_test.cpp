@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbours who are not friends: a member of the group that may ask, another user on the metrics port, a process in a
 // container. What each tries is refused or harmless, and tells no secret; packaging/doc/security.md has the rules.
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -17,6 +29,8 @@
 
 #include "command.h"
 #include "measurement.h"
+#include "noised/file_access.h"
+#include "noised/privileges.h"
 #include "processes.h"
 #include "quiet_cpu.h"
 #include "unit/base/temporary_directory.h"
@@ -25,6 +39,7 @@
 #include "watched_task.h"
 
 using namespace noised;
+using namespace noised::daemon;
 using namespace noised::live;
 using noised::test::RawClient;
 using noised::test::TemporaryDirectory;
@@ -269,6 +284,97 @@ TEST_CASE("threats: where tasks are watched, a choice of them is refused or harm
   const std::string table = try_all(daemon, attempts);
   WARN(attempts.size() << " attempts\n" << table);
   CHECK(daemon.status().mode == "auto");
+}
+
+namespace {
+
+// What a daemon that was taken over could try, by its result: 0, or an errno.
+struct Try {
+  const char* what;
+  int result;
+};
+
+int as_errno(long result) { return result < 0 ? errno : 0; }
+int opened(const char* path, int flags) {
+  const int file = ::open(path, flags | O_CLOEXEC, 0600);
+  const int error = as_errno(file);
+  if (file >= 0) (void)::close(file);
+  return error;
+}
+
+// In a process of its own, as the daemon is once it measures.
+std::vector<Try> tries_of_a_daemon(bool& closed, const std::string& removable) {
+  const auto outcome = close_file_system({{"/proc", "/sys"}, {std::filesystem::path(removable).parent_path()}, {}});
+  closed = outcome && outcome.value();
+  if (!drop_privileges()) return {};
+  char* const none[] = {nullptr};
+  sockaddr_in address{};
+  union bpf_attr attributes{};
+  return {
+      {"read /proc/self/stat", opened("/proc/self/stat", O_RDONLY)},
+      {"read /sys/devices/system/cpu/online", opened("/sys/devices/system/cpu/online", O_RDONLY)},
+      {"remove its socket", as_errno(::unlink(removable.c_str()))},
+      {"read /etc/shadow", opened("/etc/shadow", O_RDONLY)},
+      {"read /etc/passwd", opened("/etc/passwd", O_RDONLY)},
+      {"read a directory of root's", opened("/root", O_RDONLY | O_DIRECTORY)},
+      {"create a file in /tmp", opened("/tmp/noised-was-here", O_WRONLY | O_CREAT)},
+      {"write to /etc/passwd", opened("/etc/passwd", O_WRONLY)},
+      {"write a sysctl", opened("/proc/sys/kernel/core_pattern", O_WRONLY)},
+      {"remove a file elsewhere", as_errno(::unlink("/etc/noised-is-not-there"))},
+      {"rename a file", as_errno(::rename("/etc/passwd", "/etc/passwd-"))},
+      {"start a program", as_errno(::execve("/bin/true", none, none))},
+      {"trace a process", as_errno(::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr))},
+      {"end a process", as_errno(::kill(::getppid(), SIGKILL))},
+      {"load a program into the kernel", as_errno(::syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof(attributes)))},
+      {"open a network socket", as_errno(::socket(AF_INET, SOCK_STREAM, 0))},
+      {"bind one", as_errno(::bind(-1, reinterpret_cast<const sockaddr*>(&address), sizeof(address)))},
+      {"mount", as_errno(::mount("none", "/mnt", "tmpfs", 0, nullptr))},
+      {"become root again", as_errno(::setresuid(0, 0, 0))},
+      {"leave its namespaces", as_errno(::unshare(CLONE_NEWUSER))},
+      {"load a module", as_errno(::syscall(SYS_init_module, nullptr, 0, ""))},
+      {"set the clock", as_errno(::syscall(SYS_clock_settime, CLOCK_REALTIME, nullptr))},
+      {"reboot", as_errno(::syscall(SYS_reboot, 0, 0, 0, nullptr))},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("threats: a daemon that was taken over can read the kernel's files, remove its socket, and little else") {
+  if (::geteuid() != 0) SKIP("as root it would be able to do all of this");
+  const TemporaryDirectory directory;
+  const std::string socket = directory.path("socket");
+  directory.write("socket", "");
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    bool closed = false;
+    const std::vector<Try> tries = tries_of_a_daemon(closed, socket);
+    std::string text = closed ? "closed\n" : "open\n";
+    for (const Try& each : tries) text += fmt::format("{}|{}\n", each.result, each.what);
+    (void)!::write(ends[1], text.data(), text.size());
+    ::_exit(0);
+  }
+  (void)::close(ends[1]);
+  std::string told(65'536, '\0');
+  std::size_t size = 0;
+  for (ssize_t got = 1; got > 0; size += static_cast<std::size_t>(std::max<ssize_t>(got, 0)))
+    got = ::read(ends[0], told.data() + size, told.size() - size);
+  (void)::close(ends[0]);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  told.resize(size);
+  const std::vector<std::string> lines = lines_of(told);
+  INFO(told);
+  REQUIRE(lines.size() == 24);
+  const bool closed = lines[0] == "closed";
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    INFO(lines[i]);
+    const bool may = i <= 3;
+    const bool is_file = i >= 4 && i <= 10;
+    // Without Landlock, what root owns is open to it.
+    if (may || !is_file || closed) CHECK(lines[i].starts_with("0|") == may);
+  }
+  if (!closed) WARN("this kernel has no Landlock, or does not use it: a daemon started by root owns what root owns");
 }
 
 TEST_CASE(

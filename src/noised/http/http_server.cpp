@@ -293,6 +293,7 @@ Status HttpServer::start_thread() {
   const int error = ::pthread_create(
       &thread, &attributes,
       [](void* server) -> void* {
+        (void)::pthread_setname_np(::pthread_self(), "noised/http");
         static_cast<HttpServer*>(server)->run();
         return nullptr;
       },
@@ -300,7 +301,6 @@ Status HttpServer::start_thread() {
   (void)::pthread_attr_destroy(&attributes);
   (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error != 0) return failure("cannot start the HTTP thread: " + errno_text(error));
-  (void)::pthread_setname_np(thread, "noised/http");
   thread_ = thread;
   return success();
 }

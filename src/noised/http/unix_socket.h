@@ -34,6 +34,8 @@ class UnixSocket {
   /// The listening descriptor, still owned.
   [[nodiscard]] int descriptor() const { return listening_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Where it is; this directory was created with it, if it was not there.
+  [[nodiscard]] std::string directory() const;
 
  private:
   explicit UnixSocket(std::string path) : path_(std::move(path)) {}
@@ -42,7 +44,6 @@ class UnixSocket {
   Status lock();
   [[nodiscard]] Status remove_stale() const;
   Status bind_and_listen();
-  [[nodiscard]] std::string directory() const;
   [[nodiscard]] std::string lock_path() const { return path_ + ".lock"; }
   void remove_files();
 
