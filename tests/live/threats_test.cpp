@@ -303,7 +303,7 @@ int opened(const char* path, int flags) {
 }
 
 // In a process of its own, as the daemon is once it measures.
-std::vector<Try> tries_of_a_daemon(bool& closed, const std::string& removable) {
+std::vector<Try> tries_of_a_daemon(bool& closed, const std::string& removable, const std::string& elsewhere) {
   const auto outcome = close_file_system({{"/proc", "/sys"}, {std::filesystem::path(removable).parent_path()}, {}});
   closed = outcome && outcome.value();
   if (!drop_privileges()) return {};
@@ -320,7 +320,7 @@ std::vector<Try> tries_of_a_daemon(bool& closed, const std::string& removable) {
       {"create a file in /tmp", opened("/tmp/noised-was-here", O_WRONLY | O_CREAT)},
       {"write to /etc/passwd", opened("/etc/passwd", O_WRONLY)},
       {"write a sysctl", opened("/proc/sys/kernel/core_pattern", O_WRONLY)},
-      {"remove a file elsewhere", as_errno(::unlink("/etc/noised-is-not-there"))},
+      {"remove a file elsewhere", as_errno(::unlink(elsewhere.c_str()))},
       {"rename a file", as_errno(::rename("/etc/passwd", "/etc/passwd-"))},
       {"start a program", as_errno(::execve("/bin/true", none, none))},
       {"trace a process", as_errno(::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr))},
@@ -344,12 +344,14 @@ TEST_CASE("threats: a daemon that was taken over can read the kernel's files, re
   const TemporaryDirectory directory;
   const std::string socket = directory.path("socket");
   directory.write("socket", "");
+  const TemporaryDirectory other;
+  other.write("file", "");
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
     bool closed = false;
-    const std::vector<Try> tries = tries_of_a_daemon(closed, socket);
+    const std::vector<Try> tries = tries_of_a_daemon(closed, socket, other.path("file"));
     std::string text = closed ? "closed\n" : "open\n";
     for (const Try& each : tries) text += fmt::format("{}|{}\n", each.result, each.what);
     (void)!::write(ends[1], text.data(), text.size());
