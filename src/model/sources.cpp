@@ -111,6 +111,7 @@ SourceId SourceTable::append(Kind kind, std::string_view name) {
   const auto chosen = chosen_.find(fmt::format("{}:{}", to_string(kind), name));
   const Category category = chosen == chosen_.end() ? category_of(kind, name) : chosen->second;
   sources_[id] = Source{kind, category, std::string(name)};
+  tasks_ += kind == Kind::task ? 1 : 0;
   size_.store(id + 1, std::memory_order_release);
   ids_.emplace(key_of(kind, name), id);
   return id;
@@ -118,13 +119,15 @@ SourceId SourceTable::append(Kind kind, std::string_view name) {
 
 SourceId SourceTable::intern(Kind kind, std::string_view name) {
   if (const auto found = ids_.find(key_of(kind, name)); found != ids_.end()) return found->second;
-  if (size() < kCapacity) return append(kind, name);
-  ++overflowed_;
+  if (size() < kCapacity && (kind != Kind::task || tasks_ < kTasks)) return append(kind, name);
+  overflowed_.fetch_add(1, std::memory_order_relaxed);
   return other(kind);
 }
 
 SourceId SourceTable::restore(Kind kind, std::string_view name, Category category) {
-  const SourceId id = intern(kind, name);
+  const auto known = ids_.find(key_of(kind, name));
+  // Whoever recorded has kept what share he would.
+  const SourceId id = known != ids_.end() ? known->second : size() < kCapacity ? append(kind, name) : other(kind);
   sources_[id].category = category;
   return id;
 }

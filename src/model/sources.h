@@ -37,11 +37,13 @@ using CategoryChoices = std::map<std::string, Category, std::less<>>;
 class SourceTable {
  public:
   static constexpr std::size_t kCapacity = 4096;
+  /// Names of tasks: anybody may make as many as he likes. The rest is for the kernel's functions and interrupts.
+  static constexpr std::size_t kTasks = 3072;
 
   /// `chosen`: categories by "kind:name" that differ from category_of().
   explicit SourceTable(CategoryChoices chosen = {});
 
-  /// The id of (kind, name), new or known; once the table is full, the id of (kind, "other").
+  /// The id of (kind, name), new or known; once the table is full, or a task's share of it, the id of (kind, "other").
   SourceId intern(Kind kind, std::string_view name);
   /// The same for a source of a recording, in the category that it had there.
   SourceId restore(Kind kind, std::string_view name, Category category);
@@ -51,8 +53,10 @@ class SourceTable {
   [[nodiscard]] SourceId other(Kind kind) const;
   [[nodiscard]] const Source& at(SourceId id) const;
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_acquire); }
-  /// How many intern() calls were answered "other" because the table was full.
-  [[nodiscard]] std::uint64_t overflowed() const { return overflowed_; }
+  /// How many intern() calls were answered "other" because there was no room.
+  [[nodiscard]] std::uint64_t overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
+  /// How many names of tasks there are.
+  [[nodiscard]] std::size_t tasks() const { return tasks_; }
 
  private:
   SourceId append(Kind kind, std::string_view name);
@@ -60,7 +64,8 @@ class SourceTable {
   CategoryChoices chosen_;
   std::unique_ptr<Source[]> sources_;
   std::atomic<std::size_t> size_{0};
-  std::uint64_t overflowed_ = 0;
+  std::atomic<std::uint64_t> overflowed_{0};
+  std::size_t tasks_ = 0;
   std::unordered_map<std::string, SourceId> ids_;  // key: kind byte + name
 };
 

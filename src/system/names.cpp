@@ -25,6 +25,8 @@ constexpr std::uint64_t kLookNs = 1'000'000'000;
 constexpr std::uint64_t kCheckNs = 100'000'000;
 // 5 us for each. Of 1,000 interrupts, one that changes hands is seen within half a minute.
 constexpr std::size_t kIrqsALook = 32;
+// With so many names of tasks, further ones are without their numbers.
+constexpr std::size_t kManyTasks = 1024;
 // Addresses of instructions that faulted are many; those that send interrupts are few.
 constexpr std::size_t kCodes = 4096;
 
@@ -65,6 +67,20 @@ bool is_callback(Kind kind) {
 
 static_assert(static_cast<unsigned>(Kind::hypervisor) == NOISED_KIND_COUNT, "types.h follows abi.h");
 static_assert(static_cast<unsigned>(Kind::page_fault) == NOISED_KIND_PAGE_FAULT, "types.h follows abi.h");
+
+std::string task_name(std::string_view comm, bool numbers) {
+  const std::size_t colon = comm.starts_with("kworker/") ? comm.find(':') : std::string_view::npos;
+  std::string name;
+  for (std::size_t at = 0; at < comm.size(); ++at) {
+    const bool is_digit = comm[at] >= '0' && comm[at] <= '9';
+    if (!is_digit || (!numbers && (colon == std::string_view::npos || at < colon))) {
+      name += comm[at];
+    } else if (!name.ends_with('*')) {
+      name += '*';
+    }
+  }
+  return name;
+}
 
 Names::Names(SourceTable& sources, Kallsyms symbols, std::string sysroot)
     : sources_(sources), symbols_(std::move(symbols)), sysroot_(std::move(sysroot)) {}
@@ -160,7 +176,7 @@ SourceId Names::resolve_task(const char* comm) {
   Comm key{};
   std::strncpy(key.text.data(), comm, key.text.size() - 1);
   if (const auto found = by_comm_.find(key); found != by_comm_.end()) return found->second;
-  const SourceId source = sources_.intern(Kind::task, key.text.data());
+  const SourceId source = sources_.intern(Kind::task, task_name(key.text.data(), sources_.tasks() >= kManyTasks));
   // Names of short-lived tasks must not fill memory over days; the table itself is bounded too.
   if (by_comm_.size() < SourceTable::kCapacity) by_comm_.emplace(key, source);
   return source;

@@ -19,6 +19,11 @@ namespace noised::system {
 // What cannot be known, never shown by its address, which kernel.kptr_restrict may be there to hide.
 inline constexpr std::string_view kUnknown = "unknown";
 
+/// The name under which tasks called so are counted. Which of its interchangeable workers serves a CPU is chance, and
+/// over months there are many: "kworker/1:0" is "kworker/1:*". `numbers`: each number is "*", too, as where a job gives
+/// each of its threads one ("worker-4711" is "worker-*").
+std::string task_name(std::string_view comm, bool numbers);
+
 /// Resolves and remembers, until what it resolved has changed. A known number costs one hash lookup (about 20 ns, in
 /// the daemon); a new one a name.
 class Names {

@@ -247,6 +247,10 @@ std::string Metrics::text(const account::Snapshot& snapshot, const SourceTable& 
                  "Sources of a CPU without series of their own (service.series_cap), counted in source=\"other\".",
                  MetricType::Gauge),
       {}, static_cast<double>(over_cap_));
+  add_value(add_family(families, "noised_sources_unnamed_total",
+                       "Times that a source found no room in the table of names, and was counted in \"other\".",
+                       MetricType::Counter),
+            {}, static_cast<double>(sources.overflowed()));
   add_own(families, snapshot, sources);
   add_losses(families, snapshot);
   add_programs(families, snapshot);

@@ -198,6 +198,43 @@ TEST_CASE("every source has the category of the contract", "[trace]") {
   CHECK(category_of(Kind::page_fault, "user") == Category::page_fault);
 }
 
+TEST_CASE("a job that renames its threads leaves room for everybody else", "[trace]") {
+  CHECK(task_name("kworker/1:0", false) == "kworker/1:*");
+  CHECK(task_name("kworker/u8:12H", false) == "kworker/u8:*H");
+  CHECK(task_name("kworker/R-xfs-1", false) == "kworker/R-xfs-1");
+  CHECK(task_name("worker-4711", false) == "worker-4711");
+  CHECK(task_name("worker-4711", true) == "worker-*");
+  CHECK(task_name("1a22b333", true) == "*a*b*");
+  CHECK(task_name("", true).empty());
+
+  SourceTable sources;
+  Names names(sources, Kallsyms::parse(""));
+  noised_record record{};
+  record.kind = NOISED_KIND_TASK;
+  const auto name_of = [&](const std::string& comm) { return sources.at(names.resolve(record, comm.c_str())).name; };
+  CHECK(name_of("thread-17") == "thread-17");
+  for (int i = 0; i < 100'000; ++i) (void)name_of("thread-" + std::to_string(i));
+  CHECK(sources.overflowed() == 0);
+  CHECK(sources.tasks() < 1'100);
+  CHECK(name_of("thread-99999") == "thread-*");
+  CHECK(name_of("thread-17") == "thread-17");
+  CHECK(name_of("agent") == "agent");
+  // Names that are not numbered fill the share of tasks, and nothing else.
+  const auto letters = [](int number) {
+    std::string text;
+    for (; number > 0; number /= 26) text += static_cast<char>('a' + number % 26);
+    return "z" + text;
+  };
+  for (int i = 0; i < 20'000; ++i) (void)name_of(letters(i));
+  CHECK(sources.tasks() == SourceTable::kTasks);
+  CHECK(sources.overflowed() > 0);
+  CHECK(name_of("late-agent") == "other");
+  CHECK(name_of("agent") == "agent");
+  record.kind = NOISED_KIND_SOFTIRQ;
+  record.id = 3;
+  CHECK(sources.at(names.resolve(record, nullptr)).name == "NET_RX");
+}
+
 TEST_CASE("a full source table answers other, and counts", "[trace]") {
   SourceTable sources;
   for (Kind kind : {Kind::hypervisor, Kind::hardware, Kind::overhead, Kind::unexplained}) {
@@ -205,7 +242,7 @@ TEST_CASE("a full source table answers other, and counts", "[trace]") {
     CHECK(sources.at(sources.gap(kind)).name == to_string(kind));
   }
   const SourceId first = sources.intern(Kind::task, "first");
-  for (int i = 0; sources.size() < SourceTable::kCapacity; ++i) sources.intern(Kind::task, std::to_string(i));
+  for (int i = 0; sources.size() < SourceTable::kCapacity; ++i) sources.intern(Kind::work, std::to_string(i));
   CHECK(sources.overflowed() == 0);
   CHECK(sources.intern(Kind::work, "late") == sources.other(Kind::work));
   CHECK(sources.at(sources.other(Kind::work)).kind == Kind::work);
