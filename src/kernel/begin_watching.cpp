@@ -75,7 +75,8 @@ Status begin_watching(const std::vector<WatchedState>& cpus) {
   const unsigned cpu = cpus[shared->visited].cpu;
   if (!joined) {
     return failure(fmt::format("CPU {} was not given to noised within {} s", cpu, kPatienceSeconds),
-                   "a real-time task has all of it: watch other CPUs, or let go of it for a moment");
+                   "a real-time task has all of it: watch other CPUs (probe.cpus, probe.watched_cpus), or let go of it "
+                   "for a moment");
   }
   return failure(fmt::format("sched_setaffinity to CPU {}: {}", cpu, errno_text(shared->error)));
 }
