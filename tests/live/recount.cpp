@@ -13,6 +13,13 @@
 namespace noised::live {
 namespace {
 
+// noised counts the kernel's interchangeable workers as one: kworker/1:0 as kworker/1:*.
+std::string name_of(std::string comm) {
+  const std::size_t number = comm.find(':') + 1;
+  if (!comm.starts_with("kworker/") || number == 0) return comm;
+  return comm.replace(number, comm.find_first_not_of("0123456789", number) - number, "*");
+}
+
 constexpr std::array<std::string_view, 11> kVectors = {
     "local_timer", "reschedule",    "call_function",    "call_function_single",
     "irq_work",    "thermal_apic",  "threshold_apic",   "deferred_error_apic",
@@ -125,8 +132,8 @@ class Stack {
     if (task_) {
       const Open task = *std::exchange(task_, std::nullopt);
       if (task.name != between(event.text, "prev_pid=", " ")) contradict(event);
-      add({"task:" + between(event.text, "prev_comm=", " prev_pid="), task.start_ticks, event.ticks, task.nested_ticks,
-           task.nested, 0});
+      add({"task:" + name_of(between(event.text, "prev_comm=", " prev_pid=")), task.start_ticks, event.ticks,
+           task.nested_ticks, task.nested, 0});
     } else if (begun_ && std::to_string(loop_) != between(event.text, "prev_pid=", " ")) {
       contradict(event);
     }
