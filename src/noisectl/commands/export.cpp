@@ -110,7 +110,7 @@ Status run_export(const ExportOptions& options) {
   if (!exports::is_special(options.output)) stop.emplace();
   (void)std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error as a full disk is
   Progress shown("exporting");
-  const Status exported = export_as(
+  Status exported = export_as(
       options.format, [&measured] { return measured.value().play(); }, options.output,
       [&](double share) {
         shown.show(share);
