@@ -197,7 +197,8 @@ void check_ledger(const Json& report) {
   std::uint64_t longest = 0;
   for (const Json& cpu : report.at("cpus")) {
     check_cpu(cpu, report.at("sources"));
-    CHECK(count(cpu, "observed_ns") <= count(report, "elapsed_ns"));
+    // Where tasks are watched all the time, it is what each of them was runnable: two at once count twice.
+    if (cpu.at("mode") != "watch") CHECK(count(cpu, "observed_ns") <= count(report, "elapsed_ns"));
     detours += count(cpu, "detours");
     detour_ns += count(cpu, "detour_ns");
     longest = std::max(longest, count(cpu, "max_detour_ns"));
