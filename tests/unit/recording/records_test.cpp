@@ -46,6 +46,30 @@ std::string problem_of(Write write) {
 
 }  // namespace
 
+TEST_CASE("a recording has the numbers of interrupts and tasks, and no address of a function or of a program",
+          "[recording]") {
+  constexpr std::uint64_t kAddress = 0xffffffff81234567U;
+  std::vector<char> room(RecordWriter::kLongestRecord * kKindCount);
+  RecordWriter writer;
+  writer.begin(room, 1);
+  for (std::size_t kind = 0; kind < kKindCount; ++kind)
+    writer.interval(0, {1'000 * kind, 1'000 * kind + 500, 0, static_cast<Kind>(kind), 0, kAddress, 0, 0});
+  RecordReader reader({room.data(), writer.size()}, 1);
+  std::size_t numbers = 0;
+  std::size_t seen = 0;
+  for (Record record; reader.next(record);) {
+    if (record.tag != RecordTag::interval) continue;
+    const auto kind = static_cast<Kind>(seen++);
+    const bool is_number = kind == Kind::irq || kind == Kind::vector || kind == Kind::softirq || kind == Kind::task;
+    INFO(to_string(kind));
+    CHECK(record.interval.id == (is_number ? kAddress : 0));
+    numbers += is_number ? 1 : 0;
+  }
+  CHECK(reader.good());
+  CHECK(seen == kKindCount);
+  CHECK(numbers == 4);
+}
+
 TEST_CASE("samples of the loop's work come back, each with its CPU", "[recording]") {
   struct Samples : PlayerVisitor {
     void sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) override {
