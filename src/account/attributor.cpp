@@ -20,6 +20,20 @@ bool starts_before(const Interval& a, const Interval& b) {
   return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.source < b.source;
 }
 
+// They come in order of their ends, which is nearly this one: few move, and only past what is inside of them. Where 500
+// tasks wait for a CPU, each of their waits has 500 intervals, and sorting them was a third of what the pipeline did.
+void put_in_order(std::vector<Interval>& intervals) {
+  std::size_t moves = 8 * intervals.size();  // more: it is another order, a damaged recording's
+  for (auto at = intervals.begin(); at != intervals.end(); ++at) {
+    if (at == intervals.begin() || !starts_before(*at, *(at - 1))) continue;
+    const auto to = std::upper_bound(intervals.begin(), at, *at, starts_before);
+    const auto distance = static_cast<std::size_t>(at - to);
+    if (distance > moves) return std::sort(intervals.begin(), intervals.end(), starts_before);
+    moves -= distance;
+    std::rotate(to, at, at + 1);
+  }
+}
+
 }  // namespace
 
 void Attributor::settle(const OverheadBounds& bounds, DetourLedger& ledger) const {
@@ -69,7 +83,7 @@ void Attributor::attribute(const Detour& detour, std::span<const Interval> inter
   ledger.entries.clear();
   ledger.gaps.clear();
   sorted_.assign(intervals.begin(), intervals.end());
-  std::sort(sorted_.begin(), sorted_.end(), starts_before);  // before clipping: edges must not hide who began first
+  put_in_order(sorted_);  // before clipping: edges must not hide who began first
   join_faults(sorted_);
   for (Interval& interval : sorted_) clip(interval, detour);
 
