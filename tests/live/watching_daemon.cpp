@@ -2,6 +2,7 @@
 // noised --mode watch.
 #include "watching_daemon.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
@@ -51,7 +52,9 @@ Watched watch_command(const WatchingDaemon& daemon, const Arguments& program, co
   CommandOptions patient;
   patient.timeout = std::chrono::minutes(is_emulated() ? 6 : 2);
   const Outcome outcome = run(daemon.command(arguments), patient);
-  INFO(outcome.err.substr(0, 400));
+  // What went wrong stands at the end, after lines of reports.
+  INFO(outcome.err.substr(outcome.err.size() - std::min<std::size_t>(outcome.err.size(), 600)));
+  INFO(daemon.log());
   REQUIRE(outcome.exit_code == 0);
   return {report_in(outcome.err), outcome.out};
 }

@@ -75,8 +75,12 @@ Status watch_selection(const TaskWatchOptions& options) {
 }
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// A daemon that is there answers at once; one that has seen its last task end says so in its next report.
+// A daemon that is there answers at once.
 constexpr std::uint64_t kPatienceNs = 10'000 * kMillisecond;
+// One that has seen its last task end says so in its next report; before, it works off what its rings hold: of 500
+// tasks that switched as fast as they could for 2 s, more than 10 s where a CPU is emulated. Who waits is told so.
+constexpr std::uint64_t kReportPatienceNs = 60'000 * kMillisecond;
+constexpr std::uint64_t kSilenceNs = 3'000 * kMillisecond;
 
 /// Polls until one of the descriptors is readable or the time is over; false then. Negative ones never are.
 template <std::size_t N>
@@ -122,12 +126,21 @@ ProcessEnd await_end(WatchedProcess& process, const StopSignals& signals) {
 }
 
 // The last report comes when the daemon has seen the command end. Who interrupts again does not want to wait for it.
-void await_report(const WatchStream& stream, const StopSignals& signals, std::uint64_t patience_ns) {
-  const std::uint64_t until_ns = monotonic_ns() + patience_ns;
+void await_report(const WatchStream& stream, const StopSignals& signals, std::uint64_t interval_ns) {
+  const std::uint64_t ended_ns = monotonic_ns();
+  std::uint64_t until_ns = ended_ns + interval_ns + kSilenceNs;
+  bool told = false;
   while (!stream.ended()) {
     std::array<pollfd, 2> waits{{{stream.fd(), POLLIN, 0}, {signals.fd(), POLLIN, 0}}};
-    if (!wait_for(waits, until_ns) || waits[1].revents != 0) return;
-    stream.seen();
+    const bool ready = wait_for(waits, until_ns);
+    if (waits[1].revents != 0 || (!ready && told)) return;
+    if (ready) {
+      stream.seen();
+      continue;
+    }
+    told = true;
+    until_ns = ended_ns + interval_ns + kReportPatienceNs;
+    fmt::print(stderr, "noisectl: the command has ended, and noised works off what it has seen; Ctrl-C: do not wait\n");
   }
 }
 
@@ -180,7 +193,7 @@ Status run_watched_command(const TaskWatchOptions& options) {
   }
   if (Status released = process.value().release(); !released) return released;
   const ProcessEnd end = await_end(process.value(), signals);
-  await_report(stream, signals, kPatienceNs + options.interval_ns);
+  await_report(stream, signals, options.interval_ns);
   Status told = printer.value().finish(stream.join());
   if (told && !printer.value().final())
     told = failure("daemon at " + socket + " did not tell the end", "the report ends early");

@@ -349,6 +349,24 @@ TEST_CASE("a command may outlive its watch", "[noisectl]") {
   CHECK(noisectl.err() == page(true));
 }
 
+TEST_CASE("a daemon that is behind when the command has ended is waited for, and who waits is told", "[noisectl]") {
+  const test::TemporaryDirectory directory;
+  FakeDaemon daemon(directory.path("s"));
+  client::TaskWatchOptions options = watch(directory, {"true"});
+  options.interval_ns = 1'000'000;
+  Noisectl noisectl(options, directory);
+  daemon.serve([&](const Asker& asker) {
+    asker.begin();
+    asker.line(watch_line(false));
+    asker.wait_for_end();
+    wait_until([&] { return shows_part(noisectl.err(), "noised works off what it has seen"); });
+    asker.line(watch_line(true));
+    asker.end();
+  });
+  CHECK(noisectl.code() == 0);
+  CHECK(shows_part(noisectl.err(), page(true)));
+}
+
 TEST_CASE("who interrupts after the command has ended does not wait for the daemon", "[noisectl]") {
   const test::TemporaryDirectory directory;
   FakeDaemon daemon(directory.path("s"));
