@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <mutex>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
@@ -39,6 +41,7 @@ namespace {
 constexpr std::uint16_t kPort = 20278;
 constexpr int kScrapes = 10'000;
 constexpr int kSlowClients = 200;
+constexpr std::chrono::seconds kUndisturbed{5};
 // 2^24 ns: twice that is the bound of a bucket.
 constexpr std::chrono::nanoseconds kDrain{1 << 24};
 constexpr const char* kInterval = "16777216ns";
@@ -59,6 +62,20 @@ double sample(const std::string& text, const std::string& name) {
 // Drains that came later than twice the interval after the one before.
 double late_drains(const std::string& text) {
   return sample(text, "noised_drain_interval_seconds_count ") - sample(text, kTwice);
+}
+
+// Of the drains between two scrapes, 99 of 100 came within so many seconds after the one before: the bound of a bucket.
+double p99_seconds(const std::string& before, const std::string& after) {
+  constexpr std::string_view kBucket = "noised_drain_interval_seconds_bucket{le=\"";
+  const std::string count = "noised_drain_interval_seconds_count ";
+  const double drains = sample(after, count) - sample(before, count);
+  REQUIRE(drains > 0);
+  for (std::size_t at = after.find(kBucket); at != std::string::npos; at = after.find(kBucket, at + 1)) {
+    const std::string bucket = after.substr(at, after.find(' ', at) + 1 - at);
+    if (sample(after, bucket) - sample(before, bucket) >= 0.99 * drains)
+      return std::strtod(bucket.c_str() + kBucket.size(), nullptr);
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
 // A thread that looks at the clock every millisecond on the CPU of the pipeline. When it was kept from that for an
@@ -212,6 +229,8 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
   for (const char* const command : {"report", "histogram", "detours"}) {
     CHECK(run({kNoisectl, "--socket", socket, command}).exit_code == 0);
   }
+  const std::string quiet_before = scrape_text();
+  std::this_thread::sleep_for(kUndisturbed);
   const std::string before = scrape_text();
   const std::uint64_t resident_before = resident_kib(daemon.pid());
 
@@ -257,6 +276,8 @@ TEST_CASE("hostile: under slow, large, endless and senseless clients the pipelin
   CHECK(resident_after < resident_before + 8 * 1024);
   INFO(daemon.err());
   CHECK(daemon.err().find("http") == std::string::npos);
+  WARN("99 of 100 drains came within " << 1'000 * p99_seconds(quiet_before, before) << " ms before, and within "
+                                       << 1'000 * p99_seconds(before, after) << " ms under attack");
   WARN("scrapes answered: " << answered << "; late drains: " << late_drains(after) - late_drains(before)
                             << "; stalls seen beside it: " << bystander.stalls() << "; waited for a CPU: " << waited_ns
                             << " ns; resident: " << resident_before << " to " << resident_after << " KiB\n"
