@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <iterator>
 
 #include "base/clocks.h"
 #include "base/cpus.h"
@@ -64,21 +63,8 @@ Daemon::~Daemon() {
 
 Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) {
   if (Status initial = system::check_namespaces(); !initial) return initial.error();
-  auto allowed = allowed_cpus();
-  if (!allowed) return allowed.error();
   std::unique_ptr<Daemon> daemon(new Daemon(options, log));
-  daemon->watch_instead(allowed.value());
-  const Config& config = daemon->options_.config;
-  const CpuUse use = config.mode == Mode::watch ? CpuUse::watch : CpuUse::probe;
-  auto cpus = choose_cpus(config.cpus, config.housekeeping_cpus, allowed.value(), use);
-  if (!cpus) return cpus.error();
-  daemon->cpus_ = std::move(cpus).value();
-  if (daemon->steps_aside()) {
-    auto others = choose_other_cpus(config.watched_cpus, daemon->cpus_.probe, allowed.value());
-    if (!others) return others.error();
-    daemon->others_ = std::move(others).value();
-  }
-  if (Status confined = confine_to(daemon->cpus_.housekeeping); !confined) return confined.error();
+  if (Status taken = daemon->take_cpus(); !taken) return taken.error();
   // The order matters: what can fail by a mistake comes first; what takes privileges before they are given up, and that
   // before there is a second thread; memory is trimmed before a probe could notice.
   struct Step {
@@ -100,25 +86,6 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Options& options, Log& log) 
     }
   }
   return daemon;
-}
-
-void Daemon::watch_instead(const AllowedCpus& allowed) {
-  const auto isolated = isolated_cpus();
-  const auto online = online_cpus();
-  if (options_.names_cpus || !isolated || !isolated.value().empty() || !online) return;
-  std::vector<unsigned> others = online.value();
-  std::erase_if(others, [&](unsigned cpu) { return !std::ranges::binary_search(allowed.permitted, cpu); });
-  if (others.empty()) return;
-  const auto instead = watching_instead(options_.config, format_cpu_list(others));
-  if (!instead) return;
-  options_.config = *instead;
-  watched_instead_ = instead->cpus;
-  const std::string why = fmt::format(
-      "no CPU is isolated here, so no loop measures, and the tasks of CPUs {} are watched; for a loop, boot with "
-      "isolcpus=LIST, or name CPUs in probe.cpus",
-      watched_instead_);
-  log_.warning("{}", why);
-  run_.unsupported.push_back("detours: " + why);
 }
 
 Status Daemon::create_recording() {
@@ -465,13 +432,6 @@ Status Daemon::start_server() {
   server_ = std::move(server).value();
   log_.info("listening on {}{}", socket_->path(), web_socket_ ? " and " + web_address_ : "");
   return success();
-}
-
-// Rising: the places of tracer and pipeline.
-std::vector<unsigned> Daemon::seen_cpus() const {
-  std::vector<unsigned> cpus;
-  std::ranges::set_union(cpus_.probe, others_, std::back_inserter(cpus));
-  return cpus;
 }
 
 void Daemon::describe() {

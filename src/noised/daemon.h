@@ -48,7 +48,9 @@ class Daemon {
 
  private:
   Daemon(const Options& options, Log& log);
+  Status take_cpus();
   void watch_instead(const AllowedCpus& allowed);
+  void leave_out_hogged();
   Status create_recording();
   void remove_recording();
   Status listen();

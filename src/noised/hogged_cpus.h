@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPUs that an ordinary thread does not get.
+#pragma once
+
+#include <vector>
+
+namespace noised::daemon {
+
+/// Of these CPUs, those that threads of the caller's priority were not given within 2 s: a real-time task has all of
+/// such a one. Nobody is left behind there. Takes some 30 us a CPU where none is hogged.
+std::vector<unsigned> hogged_cpus(const std::vector<unsigned>& cpus);
+
+}  // namespace noised::daemon
