@@ -314,7 +314,7 @@ std::uint64_t check_pairs(const Validated& outcome) {
       continue;
     }
     ++pairs;
-    INFO(around(one, outcome.detours));
+    INFO(around(one, outcome.detours) << "\nand the other's:\n" << around(*other, outcome.detours));
     CHECK(std::any_of(outcome.detours.begin(), outcome.detours.end(), [&](const DetourView& detour) {
       return detour.start_ns <= one.start_ns && other->end_ns <= end_of(detour) &&
              (names_in_order(detour, "dummydaemon1", "dummydaemon2") || names(detour, "other"));

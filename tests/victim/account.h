@@ -21,7 +21,8 @@ struct Gap {
 };
 
 /// A sleep of its own will, from start_ns until due_ns; until end_ns it was on its way back, which is its lateness:
-/// the timer, an idle CPU that wakes up, and the wait in the run queue.
+/// the timer, an idle CPU that wakes up, and the wait in the run queue. Where it lost its CPU on the way to its sleep,
+/// it is not known since when it slept, and start_ns is due_ns.
 struct Sleep {
   std::uint64_t start_ns = 0;
   std::uint64_t due_ns = 0;
@@ -36,7 +37,7 @@ struct Account {
   std::uint64_t first_ns = 0;
   std::uint64_t last_ns = 0;
   std::uint64_t iterations = 0;
-  std::uint64_t calls_ns = 0;     ///< in system calls that --faults needs; whatever was stolen there is not told
+  std::uint64_t calls_ns = 0;     ///< in system calls, and sleeps not known; whatever was stolen there is not told
   std::uint64_t faults = 0;       ///< pages that it touched for the first time, on purpose
   std::uint64_t gaps_missed = 0;  ///< for which there was no room; sleeps too
   std::uint64_t clock_uncertainty_ns = 0;

@@ -78,13 +78,17 @@ void tell_times(const LoopRecords& records, const ClockMap& map, Account& accoun
   account.first_ns = map.to_ns(records.first);
   account.last_ns = map.to_ns(records.last);
   for (const TickGap& gap : records.gaps.items()) account.gaps.push_back({map.to_ns(gap.start), map.to_ns(gap.end)});
+  std::uint64_t unknown_ns = 0;
   for (const TickSleep& sleep : records.sleeps.items()) {
     const std::uint64_t start_ns = map.to_ns(sleep.start);
     const std::uint64_t end_ns = map.to_ns(sleep.end);
-    account.sleeps.push_back({start_ns, std::clamp(sleep.due_ns, start_ns, end_ns), end_ns});  // a signal wakes up too
+    const std::uint64_t due_ns = std::clamp(sleep.due_ns, start_ns, end_ns);  // a signal wakes up too
+    // Who lost its CPU on the way to its sleep was awake until it had it again: since when it slept is not known.
+    account.sleeps.push_back({sleep.at_once ? start_ns : due_ns, due_ns, end_ns});
+    if (!sleep.at_once) unknown_ns += due_ns - start_ns;
   }
   account.gaps_missed = records.gaps.missed() + records.sleeps.missed();
-  account.calls_ns = map.to_ns(records.first + records.calls) - account.first_ns;
+  account.calls_ns = map.to_ns(records.first + records.calls) - account.first_ns + unknown_ns;
   account.faults = records.faults;
   account.iterations = records.iterations;
   account.clock_uncertainty_ns = map.uncertainty_ns();

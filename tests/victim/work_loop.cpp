@@ -3,6 +3,7 @@
 #include "victim/work_loop.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <cerrno>
@@ -108,14 +109,27 @@ class Loop {
 
   // Whoever takes the CPU before it has asked for its sleep keeps it from that: a gap as all others.
   std::uint64_t fall_asleep(std::uint64_t last) {
+    const long preempted = count_preemptions(last);
     last = look(last);
     const std::uint64_t due_ns = monotonic_ns() + options_.sleep_ns;
     const timespec until{static_cast<time_t>(due_ns / kNsPerSecond), static_cast<long>(due_ns % kNsPerSecond)};
     const std::uint64_t begin = look(last);
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
     const std::uint64_t end = read_tsc();
-    records_.sleeps.add({begin, end, due_ns});
-    return end;
+    last = end;
+    const bool slept_at_once = count_preemptions(last) == preempted;
+    records_.sleeps.add({begin, end, due_ns, slept_at_once});
+    return last;
+  }
+
+  // By the kernel's count. The time that it takes to ask is a call's.
+  long count_preemptions(std::uint64_t& last) {
+    const std::uint64_t begin = look(last);
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    last = read_tsc();
+    records_.calls += last - begin;
+    return usage.ru_nivcsw;
   }
 
   const LoopOptions& options_;

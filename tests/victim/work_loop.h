@@ -47,6 +47,7 @@ struct TickSleep {
   std::uint64_t start = 0;
   std::uint64_t end = 0;
   std::uint64_t due_ns = 0;  ///< CLOCK_MONOTONIC
+  bool at_once = true;       ///< the kernel counted no switch that it did not want: it slept from the start on
 };
 
 /// Pages that are given back and touched again, one by one: each touch is a page fault.
