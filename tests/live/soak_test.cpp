@@ -6,7 +6,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -14,10 +13,9 @@
 #include <vector>
 
 #include "base/clocks.h"
-#include "base/files.h"
 #include "daemon.h"
 #include "processes.h"
-#include "unit/noised/http_client.h"
+#include "scrape.h"
 
 using namespace noised;
 using namespace noised::live;
@@ -34,37 +32,6 @@ constexpr const char* kNoiseTime = "4s";
 // looks, 12 KiB in 110 s). What leaks a page between two looks grows in each.
 constexpr std::size_t kSeldom = 2;
 constexpr double kFlat = 1.01;
-
-using Samples = std::map<std::string, double>;
-
-Samples scrape(const std::string& socket) {
-  test::RawClient client(socket);
-  client.send("GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  std::istringstream lines(client.read_all(10'000));
-  Samples samples;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t space = line.rfind(' ');
-    if (line.starts_with("noised_") && space != std::string::npos) {
-      samples[line.substr(0, space)] = std::strtod(line.c_str() + space, nullptr);
-    }
-  }
-  REQUIRE(samples.size() > 20);
-  return samples;
-}
-
-bool is_counter(const std::string& name) {
-  const std::string family = name.substr(0, name.find('{'));
-  return family.ends_with("_total") || family.ends_with("_bucket") || family.ends_with("_count") ||
-         family.ends_with("_sum");
-}
-
-double family_sum(const Samples& samples, const std::string& family) {
-  double total = 0;
-  for (const auto& [name, value] : samples) {
-    if (name.substr(0, name.find('{')) == family) total += value;
-  }
-  return total;
-}
 
 // Each kind of noise in its turn.
 class Noises {
@@ -105,10 +72,7 @@ TEST_CASE("soak: memory is flat after the first minute, nothing is lost and no c
     noises.next();
     std::this_thread::sleep_for(kBetweenScrapes);
     const Samples now = scrape(daemon.socket());
-    for (const auto& [name, value] : before) {
-      INFO(name << " from " << value);
-      if (is_counter(name)) REQUIRE((now.contains(name) && now.at(name) >= value));
-    }
+    check_counters(before, now);
     before = now;
     if (monotonic_ns() - begin_ns >= kWarmNs) settled_kib.push_back(resident_kib(pid));
     if (step % 24 == 0) {
