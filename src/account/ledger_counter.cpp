@@ -10,8 +10,9 @@ LedgerCounter::LedgerCounter(const SourceTable& sources)
 }
 
 void LedgerCounter::note_source(SourceId source) {
-  if (seen_in_[source] == detour_number_) return;
-  seen_in_[source] = detour_number_;
+  std::uint64_t& seen_in = seen_in_[SourceTable::slot_of(source)];
+  if (seen_in == detour_number_) return;
+  seen_in = detour_number_;
   combination_.push_back(source);
 }
 
@@ -22,7 +23,12 @@ void LedgerCounter::count_gap(Kind kind, std::uint64_t ns) {
 }
 
 void LedgerCounter::count_stolen(SourceId source, Kind kind, std::uint64_t stolen_ns, bool again) {
-  statistics_.add_stolen(kind < Kind::hypervisor ? source : sources_.gap(kind), stolen_ns, again);
+  statistics_.add_stolen(kind < Kind::hypervisor ? sources_.live(source) : sources_.gap(kind), stolen_ns, again);
+}
+
+void LedgerCounter::let_go(std::span<const Departure> departures) {
+  statistics_.let_go(departures);
+  recent_.let_go(departures);
 }
 
 void LedgerCounter::count(const DetourLedger& ledger) {
@@ -32,8 +38,10 @@ void LedgerCounter::count(const DetourLedger& ledger) {
   ++detour_number_;
   combination_.clear();
   for (const LedgerEntry& entry : ledger.entries) {
-    statistics_.add_source(entry.source, entry.kind, entry.self_ns);
-    note_source(entry.source);
+    // A wait may be told long after what it waited for, whose name may have left since.
+    const SourceId source = sources_.live(entry.source);
+    statistics_.add_source(source, entry.kind, entry.self_ns);
+    note_source(source);
   }
   ledger.for_each_gap([this](Kind kind, std::uint64_t ns) { count_gap(kind, ns); });
   statistics_.add_combination(combination_, ledger.detour.end_ns - ledger.detour.start_ns);

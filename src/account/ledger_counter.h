@@ -5,6 +5,7 @@
 #include "model/types.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "account/attributor.h"
@@ -23,6 +24,8 @@ class LedgerCounter {
   void count(const DetourLedger& ledger);
   /// So much of a self time, or of a gap of this kind, was the host's; as CpuStatistics::add_stolen().
   void count_stolen(SourceId source, Kind kind, std::uint64_t stolen_ns, bool again);
+  /// Names leave: what was counted of them becomes a part of where they go.
+  void let_go(std::span<const Departure> departures);
   [[nodiscard]] const CpuStatistics& statistics() const { return statistics_; }
   /// The last minute of the same, where somebody tells it when slots end.
   [[nodiscard]] RecentStatistics& recent() { return recent_; }
@@ -36,7 +39,7 @@ class LedgerCounter {
   CpuStatistics statistics_;
   RecentStatistics recent_;
   std::vector<SourceId> combination_;
-  std::vector<std::uint64_t> seen_in_;  // by source: the number of the last detour that had it
+  std::vector<std::uint64_t> seen_in_;  // by slot: the number of the last detour that had it
   std::uint64_t detour_number_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace noised::account {
 
 RecentSource& RecentStatistics::row(SourceId id, Kind kind) {
   std::vector<RecentSource>& rows = slots_[current_].sources;
-  std::uint32_t& row = row_of_[id];
+  std::uint32_t& row = row_of_[SourceTable::slot_of(id)];
   if (row == 0) {
     rows.push_back({id, kind, {}, 0});
     row = static_cast<std::uint32_t>(rows.size());
@@ -32,15 +32,36 @@ void RecentStatistics::count(const DetourLedger& ledger) {
     source.moments.add(ns);
     if (is_longest) source.longest_ns += ns;
   };
-  for (const LedgerEntry& entry : ledger.entries) add(entry.source, entry.kind, entry.self_ns);
+  for (const LedgerEntry& entry : ledger.entries) add(sources_.live(entry.source), entry.kind, entry.self_ns);
   ledger.for_each_gap([&](Kind kind, std::uint64_t ns) { add(sources_.gap(kind), kind, ns); });
 }
 
 void RecentStatistics::turn() {
-  for (const RecentSource& source : slots_[current_].sources) row_of_[source.id] = 0;
+  for (const RecentSource& source : slots_[current_].sources) row_of_[SourceTable::slot_of(source.id)] = 0;
   current_ = (current_ + 1) % kRecentSlots;
   slots_[current_].totals = DetourTotals();
   slots_[current_].sources.clear();
+}
+
+void RecentStatistics::let_go(std::span<const Departure> departures) {
+  for (const Departure& departure : departures) {
+    for (RecentCounts& slot : slots_) {
+      const auto from = std::ranges::find(slot.sources, departure.from, &RecentSource::id);
+      if (from == slot.sources.end()) continue;
+      const auto into = std::ranges::find(slot.sources, departure.into, &RecentSource::id);
+      if (into == slot.sources.end()) {
+        from->id = departure.into;
+        continue;
+      }
+      into->moments.merge(from->moments);
+      into->longest_ns += from->longest_ns;
+      slot.sources.erase(from);
+    }
+    row_of_[SourceTable::slot_of(departure.from)] = 0;
+  }
+  const std::vector<RecentSource>& rows = slots_[current_].sources;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    row_of_[SourceTable::slot_of(rows[row].id)] = static_cast<std::uint32_t>(row + 1);
 }
 
 void RecentStatistics::sum_to(RecentCounts& out) const {
@@ -52,7 +73,7 @@ void RecentStatistics::sum_to(RecentCounts& out) const {
   for (const RecentCounts& slot : slots_) {
     out.totals.merge(slot.totals);
     for (const RecentSource& source : slot.sources) {
-      std::uint32_t& row = row_of[source.id];
+      std::uint32_t& row = row_of[SourceTable::slot_of(source.id)];
       if (row == 0) {
         out.sources.push_back({source.id, source.kind, {}, 0});
         row = static_cast<std::uint32_t>(out.sources.size());

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "account/attributor.h"
@@ -45,6 +46,8 @@ class RecentStatistics {
   void count(const DetourLedger& ledger);
   /// The next slot begins; the oldest is forgotten.
   void turn();
+  /// Names leave: what was counted of them becomes a part of where they go.
+  void let_go(std::span<const Departure> departures);
   /// The sums of all slots, into `out`, whose memory is used again.
   void sum_to(RecentCounts& out) const;
 
@@ -54,7 +57,7 @@ class RecentStatistics {
   const SourceTable& sources_;
   std::array<RecentCounts, kRecentSlots> slots_;
   std::size_t current_ = 0;
-  std::vector<std::uint32_t> row_of_;  // by source: its row in the current slot, from 1; 0: it has none
+  std::vector<std::uint32_t> row_of_;  // by slot of a source: its row in the current slot, from 1; 0: it has none
 };
 
 /// What was counted of a machine until a moment, in ns since the start.

@@ -48,10 +48,10 @@ ReportSource build_source(const ReportCpu& cpu, const Source& source, const Mome
   return built;
 }
 
-// By CPU, then total time, falling.
+// By CPU, then total time, falling; then by name, so that a replay lists what the run did.
 void sort_sources(std::vector<ReportSource>& sources) {
   std::stable_sort(sources.begin(), sources.end(), [](const ReportSource& a, const ReportSource& b) {
-    return std::tie(a.cpu, b.total_ns, b.count) < std::tie(b.cpu, a.total_ns, a.count);
+    return std::tie(a.cpu, b.total_ns, b.count, a.kind, a.name) < std::tie(b.cpu, a.total_ns, a.count, b.kind, b.name);
   });
 }
 

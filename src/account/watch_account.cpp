@@ -100,6 +100,12 @@ WatchAccount::Task& WatchAccount::task(std::uint64_t life, std::uint32_t pid, st
   return found->second;
 }
 
+void WatchAccount::name(SourceId source, Task& task) const {
+  if (task.source == source) return;
+  task.source = source;
+  task.name = sources_.at(source).name;
+}
+
 void WatchAccount::end(std::uint64_t life) {
   const auto found = tasks_.find(life);
   if (found == tasks_.end()) return;
@@ -118,7 +124,7 @@ void WatchAccount::ran(const TaskRun& run, const RunFacts& facts) {
   Task& of = task(facts.life, run.pid, run.end_ns);
   if (run.pid == run.tgid) of.pid = run.pid;  // it may have become the leader, by an exec
   of.tgid = run.tgid;
-  of.name = run.name;
+  name(run.name, of);
   add_run(run_ns, facts, of.counts);
   if (run.ended) end(facts.life);
 }
@@ -133,7 +139,7 @@ void WatchAccount::lost(const Loss& loss, const DetourLedger& ledger) {
     waits_.add(loss.waited_ns);
   }
   Task& of = task(loss.life, loss.pid, loss.detour.end_ns);
-  of.name = loss.name;
+  name(loss.name, of);
   of.stolen_ns += ns;
   ++of.interruptions;
   add_categories(ledger, sources_, of.categories);
@@ -141,8 +147,7 @@ void WatchAccount::lost(const Loss& loss, const DetourLedger& ledger) {
 }
 
 WatchTask WatchAccount::view(const Task& task, bool ended) const {
-  WatchTask view{task.pid,    task.tgid,      sources_.at(task.name).name, ended,
-                 task.counts, task.stolen_ns, task.interruptions,          {}};
+  WatchTask view{task.pid, task.tgid, task.name, ended, task.counts, task.stolen_ns, task.interruptions, {}};
   for (std::size_t at = 0; at < kCategoryCount; ++at) {
     if (task.categories[at] == 0) continue;
     view.categories.emplace_back(to_string(static_cast<Category>(at)), task.categories[at]);

@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -32,6 +34,8 @@ class WatchAccount {
   void lost(const Loss& loss, const DetourLedger& ledger);
   /// A task that is not told of again: it has ended.
   void gone(std::uint64_t life);
+  /// Names leave, as LedgerCounter::let_go() has it; those of the tasks stay.
+  void let_go(std::span<const Departure> departures) { counter_.let_go(departures); }
   /// Fills everything that was counted; of the tasks, those that lost most.
   void fill(WatchReport& report) const;
   /// Adds to a filled report a run that has not ended yet.
@@ -44,7 +48,8 @@ class WatchAccount {
   struct Task {
     std::uint32_t pid = 0;
     std::uint32_t tgid = 0;
-    SourceId name = 0;
+    SourceId source = kNoName;  // the name is of it, and stays when that leaves
+    std::string name;
     bool ended = false;
     std::uint64_t life = 0;
     std::uint64_t seen_ns = 0;  // it ran until then, or later
@@ -54,6 +59,7 @@ class WatchAccount {
     std::array<std::uint64_t, kCategoryCount> categories{};
   };
   Task& task(std::uint64_t life, std::uint32_t pid, std::uint64_t seen_ns);
+  void name(SourceId source, Task& task) const;
   void make_room();
   void forget_ended();
   void forget_silent();

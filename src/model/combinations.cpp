@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <unordered_map>
+#include <utility>
 
 namespace noised {
 
@@ -37,6 +39,24 @@ void CombinationTable::merge(const CombinationTable& other) {
   assert(this != &other);
   for (const Combination& entry : other.entries_) find_or_make(entry.key).moments.merge(entry.moments);
   other_.moments.merge(other.other_.moments);
+}
+
+void CombinationTable::let_go(std::span<const Departure> departures) {
+  std::unordered_map<SourceId, SourceId> into;
+  for (const Departure& departure : departures) into.emplace(departure.from, departure.into);
+  CombinationTable renamed(limit_);
+  renamed.other_.moments = other_.moments;
+  for (const Combination& entry : entries_) {
+    std::array<SourceId, CombinationKey::kCapacity> sources{};
+    std::size_t size = 0;
+    for (const SourceId source : entry.key.sources()) {
+      const auto found = into.find(source);
+      const SourceId now = found == into.end() ? source : found->second;
+      if (std::find(sources.begin(), sources.begin() + size, now) == sources.begin() + size) sources[size++] = now;
+    }
+    renamed.find_or_make(CombinationKey(std::span(sources).first(size))).moments.merge(entry.moments);
+  }
+  *this = std::move(renamed);
 }
 
 Combination& CombinationTable::find_or_make(const CombinationKey& key) {

@@ -11,6 +11,7 @@
 #include "model/types.h"
 
 #include "model/moments.h"
+#include "model/sources.h"
 
 namespace noised {
 
@@ -58,6 +59,9 @@ class CombinationTable {
 
   /// Adds the combinations of another table; the limit stays this table's.
   void merge(const CombinationTable& other);
+
+  /// Each of these sources becomes another one, and combinations that are equal then become one.
+  void let_go(std::span<const Departure> departures);
 
   /// The combinations kept, in the order in which they were first seen.
   [[nodiscard]] std::span<const Combination> kept() const { return entries_; }

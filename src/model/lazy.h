@@ -37,6 +37,9 @@ class Lazy {
     return *value_;
   }
 
+  /// There is no value any more.
+  void reset() { value_.reset(); }
+
   /// The value, or null.
   [[nodiscard]] const T* get() const { return value_.get(); }
 

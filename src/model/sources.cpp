@@ -21,6 +21,8 @@ constexpr std::array<std::string_view, kCategoryCount> kCategoryNames = {
     "nmi",      "hypervisor", "hardware",   "overhead",   "unexplained",
 };
 
+constexpr std::string_view kOwnOther = "noised/other";
+
 std::string key_of(Kind kind, std::string_view name) {
   std::string key(1, static_cast<char>(kind));
   key.append(name);
@@ -98,7 +100,9 @@ Category category_of(Kind kind, std::string_view name) {
 }
 
 SourceTable::SourceTable(CategoryChoices chosen)
-    : chosen_(std::move(chosen)), sources_(std::make_unique<Source[]>(kCapacity)) {
+    : chosen_(std::move(chosen)),
+      sources_(std::make_unique<Source[]>(kCapacity)),
+      rounds_(std::make_unique<std::atomic<SourceId>[]>(kCapacity)) {
   // The gaps first, then an "other" for each kind, so that gap() and other() are arithmetic.
   for (Kind kind : {Kind::hypervisor, Kind::hardware, Kind::overhead, Kind::unexplained}) append(kind, to_string(kind));
   for (auto kind = static_cast<unsigned>(Kind::none); kind < static_cast<unsigned>(Kind::hypervisor); ++kind) {
@@ -107,28 +111,38 @@ SourceTable::SourceTable(CategoryChoices chosen)
 }
 
 SourceId SourceTable::append(Kind kind, std::string_view name) {
-  const auto id = static_cast<SourceId>(size());
+  const std::size_t slot = free_.empty() ? size() : free_.back();
   const auto chosen = chosen_.find(fmt::format("{}:{}", to_string(kind), name));
   const Category category = chosen == chosen_.end() ? category_of(kind, name) : chosen->second;
-  sources_[id] = Source{kind, category, std::string(name)};
+  sources_[slot] = Source{kind, category, std::string(name)};
   tasks_ += kind == Kind::task ? 1 : 0;
-  size_.store(id + 1, std::memory_order_release);
+  if (free_.empty()) {
+    size_.store(slot + 1, std::memory_order_release);
+  } else {
+    free_.pop_back();
+  }
+  const auto id = static_cast<SourceId>(slot + rounds_[slot].load(std::memory_order_relaxed) * kCapacity);
   ids_.emplace(key_of(kind, name), id);
   return id;
 }
 
 SourceId SourceTable::intern(Kind kind, std::string_view name) {
-  if (const auto found = ids_.find(key_of(kind, name)); found != ids_.end()) return found->second;
-  if (size() < kCapacity && (kind != Kind::task || tasks_ < kTasks)) return append(kind, name);
+  if (const auto known = find(kind, name)) return *known;
+  if (has_room() && (kind != Kind::task || tasks_ < kTasks)) return append(kind, name);
   overflowed_.fetch_add(1, std::memory_order_relaxed);
   return other(kind);
 }
 
+std::optional<SourceId> SourceTable::find(Kind kind, std::string_view name) const {
+  const auto found = ids_.find(key_of(kind, name));
+  return found == ids_.end() ? std::nullopt : std::optional(found->second);
+}
+
 SourceId SourceTable::restore(Kind kind, std::string_view name, Category category) {
-  const auto known = ids_.find(key_of(kind, name));
+  const auto known = find(kind, name);
   // Whoever recorded has kept what share he would.
-  const SourceId id = known != ids_.end() ? known->second : size() < kCapacity ? append(kind, name) : other(kind);
-  sources_[id].category = category;
+  const SourceId id = known ? *known : has_room() ? append(kind, name) : other(kind);
+  sources_[slot_of(id)].category = category;
   return id;
 }
 
@@ -144,8 +158,42 @@ SourceId SourceTable::other(Kind kind) const {
 }
 
 const Source& SourceTable::at(SourceId id) const {
-  assert(id < size());
-  return sources_[id];
+  assert(slot_of(id) < size());
+  return sources_[slot_of(live(id))];
+}
+
+std::optional<Departure> SourceTable::departure(SourceId id) {
+  const Source& source = at(id);
+  const SourceId others = other(Kind::task);
+  if (source.kind != Kind::task || id == others || !has(id) || id / kCapacity + 1 == kRounds) return std::nullopt;
+  if (source.category != at(others).category || chosen_.contains(fmt::format("task:{}", source.name)))
+    return std::nullopt;
+  if (!is_own(Kind::task, source.name)) return Departure{id, others};
+  if (source.name == kOwnOther) return std::nullopt;
+  if (const auto own = find(Kind::task, kOwnOther)) return Departure{id, *own};
+  // Of its own: what noised took never becomes less.
+  if (!has_room()) return std::nullopt;
+  return Departure{id, append(Kind::task, kOwnOther)};
+}
+
+std::vector<SourceId> SourceTable::task_ids() const {
+  std::vector<SourceId> ids;
+  for (const auto& [key, id] : ids_) {
+    if (at(id).kind == Kind::task) ids.push_back(id);
+  }
+  return ids;
+}
+
+void SourceTable::let_go(std::span<const Departure> departures) {
+  for (const Departure& departure : departures) {
+    const std::size_t slot = slot_of(departure.from);
+    assert(has(departure.from) && sources_[slot].kind == Kind::task);
+    ids_.erase(key_of(Kind::task, sources_[slot].name));
+    rounds_[slot].fetch_add(1, std::memory_order_relaxed);
+    free_.push_back(slot);
+    --tasks_;
+  }
+  departed_.fetch_add(departures.size(), std::memory_order_relaxed);
 }
 
 }  // namespace noised

@@ -7,9 +7,13 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace noised {
 
@@ -33,12 +37,22 @@ Category category_of(Kind kind, std::string_view name);
 /// Categories that the configuration chooses, by "kind:name".
 using CategoryChoices = std::map<std::string, Category, std::less<>>;
 
-/// Append-only: an entry never moves or changes, so another thread may read every id that it was handed under a lock.
+/// A name that leaves the table, and the source of which it is a part from then on.
+struct Departure {
+  SourceId from = 0;
+  SourceId into = 0;
+};
+
+/// One thread changes it. An id is a slot and how many names left that slot before: an id that is kept for too long is
+/// `other`, never somebody else. Other threads read names of ids that they were handed under a lock, while they hold().
 class SourceTable {
  public:
-  static constexpr std::size_t kCapacity = 4096;
+  static constexpr std::size_t kCapacity = 4096;  ///< slots
   /// Names of tasks: anybody may make as many as he likes. The rest is for the kernel's functions and interrupts.
   static constexpr std::size_t kTasks = 3072;
+
+  /// Which slot an id has; below kCapacity.
+  static constexpr std::size_t slot_of(SourceId id) { return id % kCapacity; }
 
   /// `chosen`: categories by "kind:name" that differ from category_of().
   explicit SourceTable(CategoryChoices chosen = {});
@@ -47,26 +61,57 @@ class SourceTable {
   SourceId intern(Kind kind, std::string_view name);
   /// The same for a source of a recording, in the category that it had there.
   SourceId restore(Kind kind, std::string_view name, Category category);
+  /// The id of (kind, name), if there is one.
+  [[nodiscard]] std::optional<SourceId> find(Kind kind, std::string_view name) const;
   /// The id of time outside every interval: kinds hypervisor, hardware, overhead, unexplained, named like their kind.
   [[nodiscard]] SourceId gap(Kind kind) const;
   /// The id of (kind, "other").
   [[nodiscard]] SourceId other(Kind kind) const;
+  /// The source; of one that has left, other(Kind::task).
   [[nodiscard]] const Source& at(SourceId id) const;
+  /// The id itself, or other(Kind::task) where that has left: for whoever counts by id, some 1 ns.
+  [[nodiscard]] SourceId live(SourceId id) const { return has(id) ? id : other(Kind::task); }
+  /// How many slots were ever used; without departures, ids are the numbers below.
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_acquire); }
   /// How many intern() calls were answered "other" because there was no room.
   [[nodiscard]] std::uint64_t overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
   /// How many names of tasks there are.
   [[nodiscard]] std::size_t tasks() const { return tasks_; }
 
+  /// For other threads, from before they are handed ids until they have read the names: none leaves meanwhile.
+  [[nodiscard]] std::unique_lock<std::mutex> hold() const { return std::unique_lock(held_); }
+  /// For who changes it, before a departure; owns nothing while another thread holds.
+  [[nodiscard]] std::unique_lock<std::mutex> try_hold() const { return std::unique_lock(held_, std::try_to_lock); }
+  /// Where the time of a task goes when its name leaves: to other(Kind::task), or for noised's own to one of their
+  /// own. Nothing if the name is to stay: it is no task's, is chosen, or its category is not that of the others.
+  [[nodiscard]] std::optional<Departure> departure(SourceId id);
+  /// These names leave, and their slots are free. For who owns try_hold(), after everything that is counted by id was
+  /// told.
+  void let_go(std::span<const Departure> departures);
+  /// All sources of tasks that there are.
+  [[nodiscard]] std::vector<SourceId> task_ids() const;
+  /// How many names have left.
+  [[nodiscard]] std::uint64_t departed() const { return departed_.load(std::memory_order_relaxed); }
+
  private:
+  static constexpr SourceId kRounds = UINT32_MAX / kCapacity;  // so often a slot is used; it has no more ids then
+
+  [[nodiscard]] bool has(SourceId id) const {
+    return rounds_[slot_of(id)].load(std::memory_order_relaxed) == id / kCapacity;
+  }
+  [[nodiscard]] bool has_room() const { return !free_.empty() || size() < kCapacity; }
   SourceId append(Kind kind, std::string_view name);
 
   CategoryChoices chosen_;
   std::unique_ptr<Source[]> sources_;
+  std::unique_ptr<std::atomic<SourceId>[]> rounds_;  // by slot: how many names have left it
+  std::vector<std::size_t> free_;                    // slots that a name has left
   std::atomic<std::size_t> size_{0};
   std::atomic<std::uint64_t> overflowed_{0};
+  std::atomic<std::uint64_t> departed_{0};
   std::size_t tasks_ = 0;
   std::unordered_map<std::string, SourceId> ids_;  // key: kind byte + name
+  mutable std::mutex held_;
 };
 
 }  // namespace noised

@@ -33,26 +33,49 @@ void CpuStatistics::add_detour(const Detour& detour, const Ledger& ledger) {
   detours_.add(detour.end_ns - detour.start_ns);
 }
 
-void CpuStatistics::add_source(SourceId id, Kind kind, std::uint64_t self_ns) {
+SourceStatistics& CpuStatistics::row(SourceId id, Kind kind) {
   assert(id != kOtherSource);
-  if (id >= sources_.size()) sources_.resize(std::size_t{id} + 1);
-  SourceStatistics& source = sources_[id].get_or_make();
-  assert(source.moments.count() == 0 || source.kind == kind);
+  const std::size_t slot = SourceTable::slot_of(id);
+  if (slot >= sources_.size()) sources_.resize(slot + 1);
+  SourceStatistics& source = sources_[slot].get_or_make();
+  assert(source.moments.count() == 0 || (source.id == id && source.kind == kind));
   source.id = id;
   source.kind = kind;
+  return source;
+}
+
+void CpuStatistics::add_source(SourceId id, Kind kind, std::uint64_t self_ns) {
+  SourceStatistics& source = row(id, kind);
   source.moments.add(self_ns);
   source.histogram.add(self_ns);
 }
 
 void CpuStatistics::add_stolen(SourceId id, std::uint64_t stolen_ns, bool again) {
-  assert(id < sources_.size());
-  SourceStatistics& source = sources_[id].get_or_make();
+  assert(this->source(id) != nullptr);
+  SourceStatistics& source = sources_[SourceTable::slot_of(id)].get_or_make();
   source.stretched += again ? 0 : 1;
   source.stolen_ns = saturating_add(source.stolen_ns, stolen_ns);
 }
 
 void CpuStatistics::add_combination(std::span<const SourceId> ordered_unique, std::uint64_t detour_ns) {
   combinations_.add(ordered_unique, detour_ns);
+}
+
+void CpuStatistics::let_go(std::span<const Departure> departures) {
+  bool any = false;
+  for (const Departure& departure : departures) {
+    const SourceStatistics* const from = source(departure.from);
+    if (from == nullptr) continue;
+    any = true;
+    SourceStatistics& into = row(departure.into, from->kind);
+    into.stretched = saturating_add(into.stretched, from->stretched);
+    into.stolen_ns = saturating_add(into.stolen_ns, from->stolen_ns);
+    into.moments.merge(from->moments);
+    into.histogram.merge(from->histogram);
+    sources_[SourceTable::slot_of(departure.from)].reset();
+  }
+  // Whoever is in a combination here was counted here.
+  if (any) combinations_.let_go(departures);
 }
 
 void CpuStatistics::copy_to(CpuStatistics& other) const {
@@ -67,7 +90,10 @@ void CpuStatistics::copy_summary_to(CpuStatistics& other) const {
   other.detours_ = detours_;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const SourceStatistics* const source = sources_[i].get();
-    if (source == nullptr) continue;
+    if (source == nullptr) {
+      other.sources_[i].reset();
+      continue;
+    }
     SourceStatistics& copy = other.sources_[i].get_or_make();
     copy.id = source->id;
     copy.kind = source->kind;

@@ -14,6 +14,7 @@
 #include "model/lazy.h"
 #include "model/ledger.h"
 #include "model/moments.h"
+#include "model/sources.h"
 
 namespace noised {
 
@@ -50,7 +51,7 @@ class CpuStatistics {
   /// Counts one detour. Asserts that its ledger adds up.
   void add_detour(const Detour& detour, const Ledger& ledger);
 
-  /// Counts one self time, in ns, of a source. Ids index a table here, so they must be dense, and not kOtherSource.
+  /// Counts one self time, in ns, of a source. Its slot indexes a table here; not of kOtherSource.
   void add_source(SourceId id, Kind kind, std::uint64_t self_ns);
 
   /// So much of a self time that was counted of this source was the host's; `again`: not all that was of that one.
@@ -58,6 +59,9 @@ class CpuStatistics {
 
   /// Counts the combination of one detour: its sources, each once, in order of their first start.
   void add_combination(std::span<const SourceId> ordered_unique, std::uint64_t detour_ns);
+
+  /// What was counted of each becomes a part of where it goes. Told before their slots are used again.
+  void let_go(std::span<const Departure> departures);
 
   /// Makes `other` equal to this, reusing its memory: allocates only for what `other` has not held before.
   void copy_to(CpuStatistics& other) const;
@@ -72,10 +76,12 @@ class CpuStatistics {
 
   /// The statistics of a source, or null when it was never seen on this CPU.
   [[nodiscard]] const SourceStatistics* source(SourceId id) const {
-    return id < sources_.size() ? sources_[id].get() : nullptr;
+    const std::size_t slot = SourceTable::slot_of(id);
+    const SourceStatistics* const found = slot < sources_.size() ? sources_[slot].get() : nullptr;
+    return found != nullptr && found->id == id ? found : nullptr;
   }
 
-  /// Calls visit(const SourceStatistics&) for every source seen on this CPU, in order of their ids.
+  /// Calls visit(const SourceStatistics&) for every source seen on this CPU, in order of their slots.
   template <typename Visit>
   void for_each_source(Visit&& visit) const {
     for (const Lazy<SourceStatistics>& source : sources_) {
@@ -89,7 +95,9 @@ class CpuStatistics {
  private:
   DetourTotals totals_;
   Histogram detours_;
-  std::vector<Lazy<SourceStatistics>> sources_;  // by SourceId
+  SourceStatistics& row(SourceId id, Kind kind);
+
+  std::vector<Lazy<SourceStatistics>> sources_;  // by slot
   CombinationTable combinations_;
 };
 

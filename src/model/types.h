@@ -55,7 +55,7 @@ std::string_view to_string(Category category);
 std::optional<Kind> kind_named(std::string_view name);
 std::optional<Category> category_named(std::string_view name);
 
-/// Index into a SourceTable (names.h); equal ids mean equal kind and name.
+/// A source of a SourceTable (sources.h); equal ids mean equal kind and name.
 using SourceId = std::uint32_t;
 
 /// One stretch of kernel activity, or of another task, on a CPU.

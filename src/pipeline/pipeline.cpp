@@ -318,6 +318,7 @@ void Pipeline::drain() {
   drained_ns_ = now_ns;
   const bool asked = snapshots_.take_asked();
   names_.look(now_ns);
+  let_names_go();
   for (Stream& stream : streams_) read(stream);
   if (tasks_) tasks_->read();
   read_origins();
@@ -342,6 +343,19 @@ void Pipeline::drain() {
   feed_.commit();
   turn_recent();
   if (asked) snapshots_.answer([this](account::Snapshot& snapshot) { fill(snapshot); });
+}
+
+// Not while somebody records: the names of a recording are numbered in the order in which they came. Nor while somebody
+// reads names: the next time, then.
+void Pipeline::let_names_go() {
+  if (sink_ != nullptr) return;
+  const std::vector<Departure> departures = names_.silent();
+  if (departures.empty()) return;
+  const auto held = sources_.try_hold();
+  if (!held) return;
+  for (Stream& stream : streams_) stream.watched.counter().let_go(departures);
+  if (tasks_) tasks_->let_go(departures);
+  names_.let_go(departures);
 }
 
 // Every 10 s, on the daemon's own CPU: a snapshot without statistics.

@@ -132,6 +132,7 @@ class Pipeline : public account::Recordable {
   void pass_gaps(Stream& stream, std::vector<probe::TickDetour>::const_iterator& gap, std::uint64_t until_ns) const;
   void look_for_blindness(std::uint64_t now_ns);
   void turn_recent();
+  void let_names_go();
   [[nodiscard]] static account::Sighted sighted(const Stream& stream);
   [[nodiscard]] std::uint64_t stuck_ns(const Stream& stream) const;
   void add_dropped_origins(ReportLost& lost) const;

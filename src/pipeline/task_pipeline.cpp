@@ -186,8 +186,9 @@ bool TaskPipeline::follow_current(std::size_t place, std::uint64_t drained_ns) {
   if (current.name == account::kNoName) {
     const auto comm = read_file(fmt::format("/proc/{}/comm", current.pid));
     if (!comm) return false;  // it has just ended: its record will tell
-    current.name = parts_.sources.intern(Kind::task, comm.value().substr(0, comm.value().find('\n')));
+    current.name = parts_.names.task(comm.value().substr(0, comm.value().find('\n')).c_str());
   }
+  parts_.names.touch(current.name);
   watch_.add(place, current, drained_ns - kSettleNs);
   return true;
 }
@@ -294,6 +295,13 @@ void TaskPipeline::ran(std::size_t cpu, const account::TaskRun& run, const accou
     const std::uint64_t began_ns = account->counts.began_ns();
     stream.shares.ran_for(group, std::min(ran_ns, run.end_ns - std::min(run.end_ns, began_ns)));
     if (account->losses) account->losses->ran(run.pid);
+  }
+}
+
+void TaskPipeline::let_go(std::span<const Departure> departures) {
+  for (const auto& counter : own_counters_) counter->let_go(departures);
+  for (auto& account : accounts_) {
+    if (account) account->counts.let_go(departures);
   }
 }
 

@@ -75,6 +75,8 @@ class TaskPipeline : private account::WatchSink {
   void turn_recent() {
     for (const auto& counter : own_counters_) counter->recent().turn();
   }
+  /// Names leave, as LedgerCounter::let_go() has it, where no loop counts and in what is counted for groups.
+  void let_go(std::span<const Departure> departures);
   /// On all of its CPUs.
   [[nodiscard]] account::DroppedOrigins dropped_origins() const;
   /// From the next drain on, intervals, losses and runs are told to this sink too (nullptr: to none).

@@ -71,7 +71,12 @@ std::span<const EntryDetails> details_of(const account::FeedDetour& shown, const
 }  // namespace
 
 Recorder::Recorder(const SourceTable& sources, StatusView settings, Description machine, std::size_t full_enough)
-    : sources_(sources), settings_(std::move(settings)), description_(std::move(machine)), full_enough_(full_enough) {
+    : sources_(sources),
+      settings_(std::move(settings)),
+      description_(std::move(machine)),
+      full_enough_(full_enough),
+      numbers_(sources),
+      writer_(&numbers_) {
   snapshot_.detail = account::SnapshotDetail::counts;
 }
 
@@ -141,7 +146,7 @@ void Recorder::after_drain(account::Recordable& pipeline) {
 void Recorder::start(account::Recordable& pipeline) {
   State was = State::asked;
   if (!state_.compare_exchange_strong(was, State::recording)) return;  // closed before it began
-  sources_written_ = 0;
+  numbers_.clear();
   lost_intervals_ = lost_detours_ = 0;
   if (!describe(pipeline)) {
     state_.store(State::ended, std::memory_order_release);
@@ -234,13 +239,14 @@ bool Recorder::have_room(std::size_t bytes) {
   return !part_broken_;
 }
 
-void Recorder::write_sources() {
-  while (sources_written_ < sources_.size()) {
-    const Source& source = sources_.at(static_cast<SourceId>(sources_written_));
-    if (!have_room(source.name.size())) return;
-    writer_.source(source.kind, source.category, source.name);
-    ++sources_written_;
-  }
+// A source is written before the first record that has it. False: there was no room.
+bool Recorder::name(SourceId source) {
+  if (numbers_.has(source)) return true;
+  const Source& named = sources_.at(source);
+  if (!have_room(named.name.size())) return false;
+  writer_.source(named.kind, named.category, named.name);
+  numbers_.add(source);
+  return true;
 }
 
 void Recorder::begins(std::size_t cpu, std::uint64_t first_ns) {
@@ -248,8 +254,7 @@ void Recorder::begins(std::size_t cpu, std::uint64_t first_ns) {
 }
 
 void Recorder::interval(std::size_t cpu, const Interval& interval) {
-  if (interval.source >= sources_written_) write_sources();
-  if (!have_room()) return lose(cpu, interval);
+  if (!name(interval.source) || !have_room()) return lose(cpu, interval);
   writer_.interval(cpu, interval);
 }
 
@@ -259,8 +264,7 @@ void Recorder::waits(std::size_t cpu, const Interval& interval) {
     lost_intervals_ -= taken_back ? 1 : 0;
     return;
   }
-  if (interval.source >= sources_written_) write_sources();
-  if (have_room()) {
+  if (name(interval.source) && have_room()) {
     writer_.interval(cpu, interval, !taken_back);
   } else if (taken_back) {
     lose(cpu, interval);
@@ -278,6 +282,7 @@ void Recorder::detour(std::size_t cpu, const account::DetourLedger& ledger, std:
 }
 
 bool Recorder::write_entries(std::size_t cpu, std::span<const account::LedgerEntry> entries) {
+  if (!std::ranges::all_of(entries, [this](const auto& entry) { return name(entry.source); })) return false;
   while (!entries.empty()) {
     if (!have_room(RecordWriter::kLongestEntries)) return false;
     const std::size_t count = std::min(entries.size(), RecordWriter::kMostEntries);
@@ -290,8 +295,7 @@ bool Recorder::write_entries(std::size_t cpu, std::span<const account::LedgerEnt
 // Of one whose last entries had no room, the first are forgotten by who reads them: a new part begins there.
 void Recorder::loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
                     const account::FeedDetour& shown) {
-  write_sources();
-  if (!write_entries(cpu, ledger.entries)) {
+  if (!name(loss.name) || !write_entries(cpu, ledger.entries)) {
     ++lost_detours_;
     return;
   }
@@ -300,8 +304,7 @@ void Recorder::loss(std::size_t cpu, const account::Loss& loss, const account::D
 }
 
 void Recorder::ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) {
-  write_sources();
-  if (have_room()) {
+  if (name(run.name) && have_room()) {
     writer_.run(cpu, run, facts);
   } else {
     ++lost_intervals_;

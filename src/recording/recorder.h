@@ -112,7 +112,7 @@ class Recorder : public account::PipelineSink {
   void lose(std::size_t cpu, const Interval& interval);
   bool take_back(std::size_t cpu, const Interval& interval);
   void seal(BlockKind kind, std::size_t size);
-  void write_sources();
+  bool name(SourceId source);
   bool write_entries(std::size_t cpu, std::span<const account::LedgerEntry> entries);
   void write_checkpoint(const account::Snapshot& snapshot);
   [[nodiscard]] Counts counts(const account::Snapshot& snapshot) const;
@@ -130,13 +130,13 @@ class Recorder : public account::PipelineSink {
   alignas(64) std::atomic<std::uint64_t> taken_{0};
 
   // The pipeline's.
+  SourceNumbers numbers_;
   RecordWriter writer_;
   bool writing_ = false;      // the slot after the sealed ones is being written
   bool part_broken_ = false;  // there was no room: nothing is kept until a new part begins
   bool counting_ = false;     // waits() only counts what it takes back
   std::size_t block_bytes_ = kBlockBytes;
   std::size_t cpus_ = 0;
-  std::size_t sources_written_ = 0;
   std::uint64_t lost_intervals_ = 0;
   std::uint64_t lost_detours_ = 0;
   std::vector<CpuLoss> losses_;      // by CPU, as the next

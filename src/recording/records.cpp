@@ -55,7 +55,7 @@ void RecordWriter::interval(std::size_t cpu, const Interval& interval, bool wait
   tag(waits ? RecordTag::waits : RecordTag::interval, cpu);
   time(interval.start_ns);
   bytes_.number(interval.end_ns - interval.start_ns);
-  bytes_.number(interval.source);
+  bytes_.number(number_of(interval.source));
   bytes_.byte(interval.flags);
   bytes_.number(told_id(interval.kind, interval.id));
 }
@@ -292,7 +292,7 @@ void RecordWriter::entries(std::size_t cpu, std::span<const account::LedgerEntry
     packed.distance(last_ns, entry.start_ns);
     last_ns = entry.start_ns;
     packed.number(entry.self_ns);
-    packed.number(entry.source);
+    packed.number(number_of(entry.source));
     packed.byte(entry.flags);
     packed.byte(entry.depth);
     packed.number(told_id(entry.kind, entry.id));
@@ -319,7 +319,7 @@ void RecordWriter::loss(std::size_t cpu, const RecordedDetour& detour, const acc
                         std::span<const EntryDetails> details) {
   tag(RecordTag::loss, cpu);
   bytes_.number(loss.pid);
-  bytes_.number(loss.name);
+  bytes_.number(number_of(loss.name));
   bytes_.byte(static_cast<std::uint8_t>(static_cast<std::uint8_t>(loss.kind) | kLossHasLife));
   bytes_.number(loss.waited_ns);
   bytes_.number(loss.life);
@@ -348,7 +348,7 @@ void RecordWriter::run(std::size_t cpu, const account::TaskRun& run, const accou
   bytes_.number(run.end_ns - run.start_ns);
   bytes_.number(run.pid);
   bytes_.number(run.tgid);
-  bytes_.number(run.name);
+  bytes_.number(number_of(run.name));
   bytes_.byte(static_cast<std::uint8_t>(kHasLife | (run.preempted ? kPreempted : 0) | (run.ended ? kEnded : 0) |
                                         (facts.known ? kKnown : 0) | (facts.migrated ? kMigrated : 0) |
                                         (facts.wait == account::LossKind::preempted ? kWaitedPreempted : 0) |

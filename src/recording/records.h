@@ -2,7 +2,9 @@
 // The records in a block of events. Each block can be read by itself but for the names of sources, which come once.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +15,7 @@
 #include "account/steal_marks.h"
 #include "account/task_run.h"
 #include "model/ledger.h"
+#include "model/sources.h"
 #include "model/types.h"
 #include "recording/bytes.h"
 
@@ -75,9 +78,42 @@ struct Record {
   std::uint64_t lost_detours = 0;
 };
 
+/// The numbers of sources in one recording, in the order in which they are written. No name leaves the table meanwhile
+/// (sources.h); one that had left before is `other`.
+class SourceNumbers {
+ public:
+  /// `sources` outlives this.
+  explicit SourceNumbers(const SourceTable& sources) : sources_(sources) {}
+
+  [[nodiscard]] bool has(SourceId source) const { return numbers_[place_of(source)] != kNone; }
+  /// The next one.
+  void add(SourceId source) { numbers_[place_of(source)] = next_++; }
+  /// The number of a source that it has.
+  [[nodiscard]] std::uint32_t of(SourceId source) const {
+    assert(has(source));
+    return numbers_[place_of(source)];
+  }
+  void clear() {
+    std::ranges::fill(numbers_, kNone);
+    next_ = 0;
+  }
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  [[nodiscard]] std::size_t place_of(SourceId source) const { return SourceTable::slot_of(sources_.live(source)); }
+
+  const SourceTable& sources_;
+  std::vector<std::uint32_t> numbers_ = std::vector<std::uint32_t>(SourceTable::kCapacity, kNone);  // by slot
+  std::uint32_t next_ = 0;
+};
+
 /// Writes records into a block.
 class RecordWriter {
  public:
+  /// Sources are told by their numbers, which outlive this; without, by their ids.
+  explicit RecordWriter(const SourceNumbers* numbers = nullptr) : numbers_(numbers) {}
+
   /// What must be left() for any of the calls, but for its text.
   static constexpr std::size_t kLongestRecord = 128;
   static constexpr std::size_t kMostEntries = 32;
@@ -112,7 +148,11 @@ class RecordWriter {
   void tag(RecordTag tag, std::size_t cpu);
   void time(std::uint64_t ns);
   void divided(const RecordedDetour& detour, std::span<const EntryDetails> details);
+  [[nodiscard]] std::uint32_t number_of(SourceId source) const {
+    return numbers_ == nullptr ? source : numbers_->of(source);
+  }
 
+  const SourceNumbers* numbers_;
   ByteWriter bytes_;
   std::size_t cpu_ = 0;
   std::vector<std::uint64_t> last_ns_;  // by CPU: what the next time is told from

@@ -27,6 +27,13 @@ constexpr std::uint64_t kCheckNs = 100'000'000;
 constexpr std::size_t kIrqsALook = 32;
 // With so many names of tasks, further ones are without their numbers.
 constexpr std::size_t kManyTasks = 1024;
+// With so many of the names of tasks that there can be, those that were silent for so long leave, until there are
+// fewer. A job that renames its threads must not take the names from all that come after it. Every 10 s: what leaves is
+// looked for in all that is counted, 1 ms for a CPU with as many combinations as there can be.
+constexpr std::size_t kCrowded = SourceTable::kTasks / 8 * 7;
+constexpr std::size_t kNotCrowded = SourceTable::kTasks / 4 * 3;
+constexpr std::uint64_t kSilentNs = 600'000'000'000;
+constexpr std::uint64_t kLeaveNs = 10'000'000'000;
 // Addresses of instructions that faulted are many; those that send interrupts are few.
 constexpr std::size_t kCodes = 4096;
 
@@ -83,7 +90,10 @@ std::string task_name(std::string_view comm, bool numbers) {
 }
 
 Names::Names(SourceTable& sources, Kallsyms symbols, std::string sysroot)
-    : sources_(sources), symbols_(std::move(symbols)), sysroot_(std::move(sysroot)) {}
+    : sources_(sources),
+      symbols_(std::move(symbols)),
+      sysroot_(std::move(sysroot)),
+      used_ns_(SourceTable::kCapacity, 0) {}
 
 std::size_t Names::CommHash::operator()(const Comm& comm) const noexcept {
   return std::hash<std::string_view>{}(std::string_view(comm.text.data(), comm.text.size()));
@@ -92,7 +102,7 @@ std::size_t Names::CommHash::operator()(const Comm& comm) const noexcept {
 SourceId Names::resolve(const noised_record& record, const char* comm) {
   const auto kind = static_cast<Kind>(record.kind < NOISED_KIND_COUNT ? record.kind : 0);
   if (kind == Kind::task && (record.flags & NOISED_FLAG_IDLE) != 0) return resolve(kind, 0, false);
-  if (kind == Kind::task) return resolve_task(comm);
+  if (kind == Kind::task) return task(comm);
   if (kind == Kind::page_fault) return resolve(kind, fault_class(record.flags), false);
   return resolve(kind, record.id, (record.flags & NOISED_FLAG_UNHANDLED) != 0);
 }
@@ -171,15 +181,47 @@ void Names::look_at_irqs() {
   }
 }
 
-SourceId Names::resolve_task(const char* comm) {
+SourceId Names::task(const char* comm) {
   assert(comm != nullptr);
   Comm key{};
   std::strncpy(key.text.data(), comm, key.text.size() - 1);
-  if (const auto found = by_comm_.find(key); found != by_comm_.end()) return found->second;
-  const SourceId source = sources_.intern(Kind::task, task_name(key.text.data(), sources_.tasks() >= kManyTasks));
-  // Names of short-lived tasks must not fill memory over days; the table itself is bounded too.
-  if (by_comm_.size() < SourceTable::kCapacity) by_comm_.emplace(key, source);
+  if (const auto found = by_comm_.find(key); found != by_comm_.end()) {
+    touch(found->second);
+    return found->second;
+  }
+  std::string name = task_name(key.text.data(), false);
+  const bool is_known = sources_.find(Kind::task, name).has_value();
+  if (!is_known && sources_.tasks() >= kManyTasks) name = task_name(key.text.data(), true);
+  const std::uint64_t before = sources_.overflowed();
+  const SourceId source = sources_.intern(Kind::task, name);
+  touch(source);
+  // Without room, it is tried again the next time: a name may have left.
+  if (sources_.overflowed() != before) return source;
+  // More, for many are one without their numbers.
+  if (by_comm_.size() >= SourceTable::kCapacity) by_comm_.clear();
+  by_comm_.emplace(key, source);
   return source;
+}
+
+std::vector<Departure> Names::silent() {
+  std::vector<Departure> departures;
+  if (sources_.tasks() <= kCrowded || now_ns_ < leave_due_ns_) return departures;
+  leave_due_ns_ = now_ns_ + kLeaveNs;
+  const auto used_ns = [this](const Departure& each) { return used_ns_[SourceTable::slot_of(each.from)]; };
+  for (const SourceId source : sources_.task_ids()) {
+    if (now_ns_ - used_ns_[SourceTable::slot_of(source)] < kSilentNs) continue;
+    if (const auto departure = sources_.departure(source)) departures.push_back(*departure);
+  }
+  std::ranges::sort(departures, {}, used_ns);
+  departures.resize(std::min(departures.size(), sources_.tasks() - kNotCrowded));
+  return departures;
+}
+
+void Names::let_go(std::span<const Departure> departures) {
+  std::vector<bool> leaves(SourceTable::kCapacity, false);
+  for (const Departure& departure : departures) leaves[SourceTable::slot_of(departure.from)] = true;
+  std::erase_if(by_comm_, [&](const auto& each) { return leaves[SourceTable::slot_of(each.second)]; });
+  sources_.let_go(departures);
 }
 
 std::string Names::name_of(Kind kind, std::uint64_t id, bool unhandled) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,6 +35,15 @@ class Names {
   /// Forgets what has changed since the last look: modules that came or went, interrupts that others have now. For each
   /// drain, before its records are resolved; it looks once a second.
   void look(std::uint64_t now_ns);
+  /// The source of a task that is called so, as of now.
+  SourceId task(const char* comm);
+  /// This source is still in use: it is not silent.
+  void touch(SourceId source) { used_ns_[SourceTable::slot_of(source)] = now_ns_; }
+  /// Where there are many names of tasks, now and then: those to leave, the longest silent ones first. All of them are
+  /// to be told to let_go(), or none.
+  std::vector<Departure> silent();
+  /// These names leave the table, too.
+  void let_go(std::span<const Departure> departures);
   /// The source of a record; `comm` is used for tasks only.
   SourceId resolve(const noised_record& record, const char* comm);
   /// The source of a kind, other than task and page_fault, and the number that the kernel knows it by.
@@ -58,7 +68,6 @@ class Names {
 
   SourceId resolve(Kind kind, std::uint64_t id, bool unhandled);
   SourceId resolve_function(Kind kind, std::uint64_t address, ById& known);
-  SourceId resolve_task(const char* comm);
   std::string name_of(Kind kind, std::uint64_t id, bool unhandled);
   std::string irq_name(std::uint64_t irq);
   bool look_at_modules();
@@ -70,6 +79,7 @@ class Names {
   std::string sysroot_;
   std::array<ById, 2 * kKindCount> by_id_;  // [kind + unhandled * kKindCount]
   std::unordered_map<Comm, SourceId, CommHash> by_comm_;
+  std::vector<std::uint64_t> used_ns_;  // by slot of a task's source: the last drain that had it
   std::unordered_map<std::uint64_t, std::string> code_;
   std::vector<KnownIrq> irqs_;
   std::size_t next_irq_ = 0;  // to be looked at
@@ -77,6 +87,7 @@ class Names {
   std::array<char, 4096> text_{};
   std::uint64_t now_ns_ = 0;        // at the last drain
   std::uint64_t look_due_ns_ = 0;   // by the clock
+  std::uint64_t leave_due_ns_ = 0;  // likewise
   std::uint64_t check_due_ns_ = 0;  // for what is not known
 };
 

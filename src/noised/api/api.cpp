@@ -56,6 +56,7 @@ class DetourStream : public StreamSource {
   void refill() {
     pending_.clear();
     at_ = 0;
+    const auto held = context_.sources.hold();
     while (pending_.empty() && !at_end()) {
       const account::DetourFeed::Batch batch = context_.feed.read(next_, kDetoursPerRead);
       if (batch.next == next_ && batch.lost == 0) return;
@@ -86,6 +87,7 @@ class DetourStream : public StreamSource {
 template <typename Build>
 HttpResponse from_snapshot(const ApiContext& context, account::SnapshotDetail detail, Build build) {
   HttpResponse response;
+  const auto held = context.sources.hold();
   const bool fresh = context.snapshots.read(
       [&](const account::Snapshot& snapshot) { response.body = build(snapshot) + '\n'; }, detail);
   return fresh ? response : http_error(503, "the pipeline does not answer");

@@ -202,6 +202,7 @@ struct SourceFamilies {
       std::uint64_t times = 0;
     };
     const std::string name = cpu_name(cpu);
+    metrics.forget_departed(index, cpu.statistics);
     std::map<std::pair<Category, Kind>, Sum> others;
     cpu.statistics.for_each_source([&](const SourceStatistics& statistics) {
       const Source& source = sources.at(statistics.id);
@@ -221,14 +222,25 @@ struct SourceFamilies {
 
 bool Metrics::admit(std::size_t cpu_index, SourceId source) {
   if (decisions_.size() <= cpu_index) decisions_.resize(cpu_index + 1);
-  std::vector<std::uint8_t>& decisions = decisions_[cpu_index];
-  if (decisions.size() <= source) decisions.resize(source + 1);
-  if (decisions[source] == 0) {
-    const bool room = admitted_count_ < series_cap_;
-    ++(room ? admitted_count_ : over_cap_);
-    decisions[source] = room ? 1 : 2;
+  std::vector<Decision>& decisions = decisions_[cpu_index];
+  const std::size_t slot = SourceTable::slot_of(source);
+  if (decisions.size() <= slot) decisions.resize(slot + 1);
+  Decision& decision = decisions[slot];
+  if (!decision.made) {
+    decision = {source, true, admitted_count_ < series_cap_};
+    ++(decision.own_series ? admitted_count_ : over_cap_);
   }
-  return decisions[source] == 1;
+  return decision.own_series;
+}
+
+// What they took is in "other" now, and their series are free.
+void Metrics::forget_departed(std::size_t cpu_index, const CpuStatistics& statistics) {
+  if (cpu_index >= decisions_.size()) return;
+  for (Decision& decision : decisions_[cpu_index]) {
+    if (!decision.made || statistics.source(decision.source) != nullptr) continue;
+    --(decision.own_series ? admitted_count_ : over_cap_);
+    decision = Decision();
+  }
 }
 
 std::string Metrics::text(const account::Snapshot& snapshot, const SourceTable& sources,
@@ -251,6 +263,11 @@ std::string Metrics::text(const account::Snapshot& snapshot, const SourceTable& 
                        "Times that a source found no room in the table of names, and was counted in \"other\".",
                        MetricType::Counter),
             {}, static_cast<double>(sources.overflowed()));
+  add_value(add_family(families, "noised_sources_departed_total",
+                       "Names of tasks that were silent for long and left the table, where it was crowded: what they "
+                       "took is counted in \"other\" since.",
+                       MetricType::Counter),
+            {}, static_cast<double>(sources.departed()));
   add_own(families, snapshot, sources);
   add_losses(families, snapshot);
   add_programs(families, snapshot);

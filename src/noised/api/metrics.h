@@ -26,13 +26,18 @@ class Metrics {
   std::string text(const account::Snapshot& snapshot, const SourceTable& sources, const account::RunDescription& run);
 
  private:
+  struct Decision {
+    SourceId source = 0;
+    bool made = false;
+    bool own_series = false;
+  };
   [[nodiscard]] bool admit(std::size_t cpu_index, SourceId source);
+  void forget_departed(std::size_t cpu_index, const CpuStatistics& statistics);
 
   std::size_t series_cap_;
   std::size_t admitted_count_ = 0;
   std::size_t over_cap_ = 0;
-  std::vector<std::vector<std::uint8_t>>
-      decisions_;  // by index of the CPU and source: 0 none yet, 1 own series, 2 other
+  std::vector<std::vector<Decision>> decisions_;  // by index of the CPU and slot of the source
   friend struct SourceFamilies;
 };
 

@@ -64,7 +64,9 @@ bool WatchStream::may_tell(std::uint64_t now_ns) const {
 }
 
 void WatchStream::put_losses() {
-  if (!wish_.each_loss || since_ns_ == 0 || !place_.sessions.take_losses(group_, batch_)) return;
+  if (!wish_.each_loss || since_ns_ == 0) return;
+  const auto held = place_.sources->hold();
+  if (!place_.sessions.take_losses(group_, batch_)) return;
   settled_ns_ = batch_.settled_ns;
   LossesView view;
   view.since_ns = since_ns_;
@@ -87,9 +89,9 @@ void WatchStream::put_losses() {
                                                        .parts = {}});
     for (const account::LossLog::Part& part : batch_.log.parts_of(entry)) {
       loss.parts.emplace_back(part.source, part.ns);
-      if (named_.size() <= part.source) named_.resize(part.source + 1);
-      if (named_[part.source]) continue;
-      named_[part.source] = true;
+      SourceId& named = named_[SourceTable::slot_of(part.source)];
+      if (named == part.source) continue;
+      named = part.source;
       const Source& source = place_.sources->at(part.source);
       view.sources.push_back(
           {part.source, std::string(to_string(source.category)), std::string(to_string(source.kind)), source.name});

@@ -63,7 +63,8 @@ class WatchStream : public StreamSource {
   std::uint64_t since_ns_ = 0;    // from then on, the losses of those who were chosen first are told
   std::uint64_t settled_ns_ = 0;  // they were told up to then
   account::LossBatch batch_;
-  std::vector<bool> named_;      // sources that the client knows
+  std::vector<SourceId> named_ = std::vector<SourceId>(SourceTable::kCapacity, account::kNoName);  // which of each slot
+                                                                                                   // the client knows
   std::vector<bool> mentioned_;  // tasks, by pid, likewise
   std::optional<WatchReport> report_;
   std::string pending_;

@@ -145,6 +145,44 @@ TEST_CASE("sources over the cap are summed and counted, and no counter ever goes
   CHECK(before.contains(R"(noised_noise_seconds_total{cpu="9",category="preemption",kind="task",source="other"})"));
 }
 
+TEST_CASE("the series of a name that left ends, others grow by it, and a later name has its place") {
+  Scene scene;
+  Metrics metrics(2);
+  const auto text = [&] { return samples_of(metrics.text(scene.snapshot, scene.sources, scene.run)); };
+  const auto series = [](const std::string& source) {
+    return R"(noised_noise_seconds_total{cpu="1",category="preemption",kind="task",source=")" + source + "\"}";
+  };
+  scene.add(0, Kind::task, "early", 1'000'000'000);
+  scene.add(0, Kind::task, "noised/loop1", 3'000'000'000);
+  scene.add(0, Kind::task, "over", 5'000'000'000);  // the cap
+  const auto before = text();
+  CHECK(before.at(series("early")) == 1);
+  CHECK(before.at(series("other")) == 5);
+  CHECK(before.at("noised_sources_over_cap") == 1);
+  CHECK(before.at("noised_sources_departed_total") == 0);
+  CHECK(before.at(R"(noised_own_noise_seconds_total{cpu="1"})") == 3);
+  std::vector<Departure> departures;
+  for (const char* const name : {"early", "noised/loop1"})
+    departures.push_back(*scene.sources.departure(scene.sources.intern(Kind::task, name)));
+  scene.snapshot.cpus[0].statistics.let_go(departures);
+  scene.sources.let_go(departures);
+  scene.add(0, Kind::task, "late", 7'000'000'000);
+  (void)text();  // notices
+  const auto after = text();
+  CHECK_FALSE(after.contains(series("early")));
+  CHECK(after.at(series("other")) == 6);
+  CHECK(after.at(series("late")) == 7);
+  CHECK(after.at(series("noised/other")) == 3);
+  CHECK(after.at(R"(noised_own_noise_seconds_total{cpu="1"})") == 3);
+  CHECK(after.at("noised_sources_departed_total") == 2);
+  CHECK(sum_of(after, "noised_noise_seconds_total") == 16);
+  // Whoever comes back begins anew.
+  scene.add(0, Kind::task, "early", 2'000'000'000);
+  const auto again = text();
+  CHECK(again.at(series("other")) == 8);
+  CHECK(sum_of(again, "noised_noise_seconds_total") == 18);
+}
+
 TEST_CASE("an other of the source table is one with the others over the cap") {
   Scene scene;
   for (int i = 0; i < 5000; ++i) scene.add(0, Kind::task, "t" + std::to_string(i), 1);

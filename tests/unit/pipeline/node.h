@@ -217,6 +217,7 @@ class Node : public KernelEvents {
   [[nodiscard]] const Story& story(std::size_t place) const { return stories_[place]; }
   [[nodiscard]] Pipeline& pipeline() { return *pipeline_; }
   [[nodiscard]] const SourceTable& sources() const { return sources_; }
+  [[nodiscard]] Names& names() { return names_; }
   /// The detours of each CPU by its number, in order.
   [[nodiscard]] const std::vector<DetourView>& detours(unsigned cpu) { return detours_[cpu]; }
   [[nodiscard]] std::uint64_t now_ns() const { return now_ns_; }

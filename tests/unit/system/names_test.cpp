@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers to names, and names to sources and categories.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "kernel/programs.h"
 #include "system/names.h"
@@ -233,6 +235,57 @@ TEST_CASE("a job that renames its threads leaves room for everybody else", "[tra
   record.kind = NOISED_KIND_SOFTIRQ;
   record.id = 3;
   CHECK(sources.at(names.resolve(record, nullptr)).name == "NET_RX");
+}
+
+TEST_CASE("where names are many, those that were silent for ten minutes leave, the longest silent first", "[trace]") {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  SourceTable sources;
+  Names names(sources, Kallsyms::parse(""));
+  const auto letters = [](std::size_t number) {
+    std::string text = "z";
+    for (int at = 0; at < 4; ++at, number /= 26) text += static_cast<char>('a' + number % 26);
+    return text;
+  };
+  std::uint64_t now_ns = kSecond;
+  names.look(now_ns);
+  const SourceId own = names.task("noised");
+  const SourceId agent = names.task("agent");
+  std::vector<SourceId> ids;
+  for (std::size_t number = 0; sources.tasks() < SourceTable::kTasks; ++number) {
+    now_ns += kSecond / 10;  // 5 minutes for all of them
+    names.look(now_ns);
+    ids.push_back(names.task(letters(number).c_str()));
+  }
+  CHECK(sources.at(names.task("late")).name == "other");
+  CHECK(names.silent().empty());
+  const std::uint64_t filled_ns = now_ns;
+  // The agent is seen again, the daemon's own is touched; 10 minutes after the first 500, these are silent.
+  now_ns = 51 * kSecond + 600 * kSecond;
+  names.look(now_ns);
+  CHECK(names.task("agent") == agent);
+  names.touch(own);
+  std::vector<Departure> departures = names.silent();
+  CHECK(departures.size() >= 499);
+  CHECK(departures.size() <= 501);
+  for (const Departure& departure : departures) CHECK(std::ranges::find(ids, departure.from) < ids.begin() + 501);
+  CHECK(names.silent().empty());  // so soon
+  names.let_go(departures);
+  CHECK(sources.departed() == departures.size());
+  CHECK(sources.at(names.task("late")).name == "late");
+  CHECK(sources.at(names.task(letters(0).c_str())).name == letters(0));
+  CHECK(names.task(letters(0).c_str()) != ids[0]);
+  CHECK(sources.at(ids[0]).name == "other");
+  CHECK(names.task(letters(2'000).c_str()) == ids[2'000]);
+  // No more leave than it takes.
+  now_ns = filled_ns + 6'000 * kSecond;
+  names.look(now_ns);
+  for (std::size_t number = 5'000; sources.tasks() < SourceTable::kTasks; ++number) names.task(letters(number).c_str());
+  departures = names.silent();
+  CHECK(sources.tasks() - departures.size() == SourceTable::kTasks / 4 * 3);
+  names.let_go(departures);
+  now_ns += 6'000 * kSecond;
+  names.look(now_ns);
+  CHECK(names.silent().empty());
 }
 
 TEST_CASE("a full source table answers other, and counts", "[trace]") {
