@@ -152,14 +152,20 @@ Result<Cpus> quiet_cpus(const std::string& word, const Machine& machine, const s
   return online;
 }
 
-// Every CPU of a list must exist, be online, and be one that a thread of ours can be moved to.
-Status check_usable(const std::string& place, const Cpus& cpus, const Machine& machine, const AllowedCpus& allowed) {
+// Every CPU of a list must exist, and be one that a thread of ours can be moved to. Of those that are offline, which no
+// thread can, nobody knows: where they may come later, one that is online is enough.
+enum class Offline : std::uint8_t { refused, may_come };
+
+Status check_usable(const std::string& place, const Cpus& cpus, const Machine& machine, const AllowedCpus& allowed,
+                    Offline offline) {
+  const bool wait = offline == Offline::may_come && !common(cpus, machine.online).empty();
   for (const unsigned cpu : cpus) {
     if (!contains(machine.possible, cpu)) {
       return usage_error(fmt::format("{}: CPU {} does not exist", place, cpu),
                          "choose from " + format_cpu_list(machine.online));
     }
     if (!contains(machine.online, cpu)) {
+      if (wait) continue;
       return usage_error(fmt::format("{}: CPU {} is offline", place, cpu),
                          fmt::format("as root: echo 1 > /sys/devices/system/cpu/cpu{}/online", cpu));
     }
@@ -189,7 +195,8 @@ Result<Cpus> choose_housekeeping(const std::optional<std::string>& text, const C
   const std::string place = "housekeeping_cpus " + in_quotes(*text);
   auto cpus = parse_cpu_list(*text);
   if (!cpus) return usage_error("housekeeping_cpus: " + cpus.error().what, cpus.error().remedy);
-  if (auto usable = check_usable(place, cpus.value(), machine, allowed); !usable) return usable.error();
+  if (auto usable = check_usable(place, cpus.value(), machine, allowed, Offline::refused); !usable)
+    return usable.error();
   const Cpus both = common(cpus.value(), probe);
   if (!both.empty() && use == CpuUse::probe) {
     return usage_error(fmt::format("{}: CPU {} is also probed", place, format_cpu_list(both)),
@@ -217,7 +224,8 @@ Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::
   if (!machine) return machine.error();
   auto probe = is_word(text) ? quiet_cpus(text, machine.value(), sysroot) : parse_cpu_list(text);
   if (!probe) return probe.error();
-  const auto usable = check_usable("cpus " + in_quotes(text), probe.value(), machine.value(), allowed);
+  const auto usable =
+      check_usable("cpus " + in_quotes(text), probe.value(), machine.value(), allowed, Offline::may_come);
   if (!usable) return usable.error();
   auto chosen = choose_housekeeping(housekeeping, probe.value(), machine.value(), allowed, use);
   if (!chosen) return chosen.error();
@@ -240,7 +248,8 @@ Result<std::vector<unsigned>> choose_other_cpus(const std::string& text, const s
   if (!machine) return machine.error();
   auto wanted = text == "all" ? common(machine.value().online, allowed.permitted) : parse_cpu_list(text);
   if (!wanted) return wanted.error();
-  const auto usable = check_usable("watched_cpus " + in_quotes(text), wanted.value(), machine.value(), allowed);
+  const auto usable =
+      check_usable("watched_cpus " + in_quotes(text), wanted.value(), machine.value(), allowed, Offline::may_come);
   if (!usable) return usable.error();
   Cpus others;
   std::ranges::set_difference(wanted.value(), but, std::back_inserter(others));

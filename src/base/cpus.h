@@ -47,7 +47,7 @@ struct AllowedCpus {
 Result<AllowedCpus> allowed_cpus();
 
 struct CpuChoice {
-  std::vector<unsigned> probe;         ///< one measuring thread each, or watched without one; never empty
+  std::vector<unsigned> probe;         ///< one measuring thread each, or watched without one; one is online
   std::vector<unsigned> housekeeping;  ///< where the daemon's other threads run; never empty
 };
 
@@ -63,7 +63,8 @@ Status check_cpu_choice(const std::string& text);
 
 /// The CPUs that `text` (a CPU list, `isolated`, `nohz_full` or `all` that are online) means on this machine. Without a
 /// `housekeeping` list, or with an empty one, housekeeping gets what is online, in the affinity and not probed. Usage
-/// error when a CPU does not exist, is offline, not permitted or wanted for both, or when either side would be empty.
+/// error when a CPU does not exist, is not permitted or wanted for both, or when either side would have none that is
+/// online; a word means none that is offline.
 Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::string>& housekeeping,
                               const AllowedCpus& allowed, CpuUse use = CpuUse::probe, const std::string& sysroot = "/");
 
@@ -71,7 +72,7 @@ Result<CpuChoice> choose_cpus(const std::string& text, const std::optional<std::
 Status check_other_cpus(const std::string& text);
 
 /// The CPUs that `text` (a CPU list, `none` or `all` that are online and permitted) means here, but for those of `but`.
-/// Usage error when one does not exist, is offline or not permitted.
+/// Usage error when one does not exist or is not permitted, or when none of a list is online.
 Result<std::vector<unsigned>> choose_other_cpus(const std::string& text, const std::vector<unsigned>& but,
                                                 const AllowedCpus& allowed, const std::string& sysroot = "/");
 

@@ -277,6 +277,14 @@ Status Daemon::plan_phases() {
   const Config& config = options_.config;
   plan_ = {config.grain_ns, 0, config.policy == Policy::fifo, config.priority};
   if (plan_.grain_ns == 0) return success();
+  const auto online = online_cpus();
+  if (!online) return online.error();
+  for (const unsigned cpu : cpus_.probe) {
+    if (std::ranges::binary_search(online.value(), cpu)) continue;
+    return failure(
+        fmt::format("probe.grain: CPU {} is offline, and how much work makes a phase is found out there", cpu),
+        fmt::format("as root: echo 1 > /sys/devices/system/cpu/cpu{}/online, or leave it out of probe.cpus", cpu));
+  }
   const auto bytes = probe::footprint_bytes(config.footprint, cpus_.probe);
   if (!bytes) return bytes.error();
   plan_.footprint_bytes = bytes.value();
@@ -308,9 +316,17 @@ Status Daemon::start_aside() {
 
 // From now on the programs record what the tasks of these CPUs suffer, and who asks is told what they see.
 Status Daemon::watch(const std::vector<unsigned>& cpus) {
+  const auto online = online_cpus();
+  if (!online) return online.error();
   std::vector<kernel::WatchedState> states;
   states.reserve(cpus.size());
-  for (const unsigned cpu : cpus) states.push_back({cpu, &tracer_->state(cpu)});
+  for (const unsigned cpu : cpus) {
+    if (std::ranges::binary_search(online.value(), cpu)) {
+      states.push_back({cpu, &tracer_->state(cpu)});
+    } else {
+      unwatched_.push_back(cpu);
+    }
+  }
   if (Status begun = kernel::begin_watching(states); !begun) return begun;
   watch_place_.emplace(
       WatchPlace{watch_sessions_, tracer_->groups(), settings_.watched_cpus, &run_.unsupported, &sources_});
@@ -344,6 +360,8 @@ Status Daemon::start_probes() {
   if (!has_loops()) return start_watching();
   const Config& config = options_.config;
   if (config.policy == Policy::fifo) warn_of_throttling(log_);
+  const auto online = online_cpus();
+  if (!online) return online.error();
   if (Status planned = plan_phases(); !planned) return planned;
   for (std::size_t index = 0; index < cpus_.probe.size(); ++index) {
     const unsigned cpu = cpus_.probe[index];
@@ -360,6 +378,7 @@ Status Daemon::start_probes() {
     }
     options.fifo = config.policy == Policy::fifo;
     options.priority = config.priority;
+    options.starts_away = !std::ranges::binary_search(online.value(), cpu);
     options.inherits = true;
     options.phases = phase_options(plan_, clock_);
     options.ring_capacity = ring_capacity(plan_);

@@ -78,6 +78,7 @@ class Daemon {
   ReloadOutcome read_configuration();
   void tell_of_absence(std::uint64_t now_ns);
   bool tell_of_offline(std::uint64_t now_ns);
+  bool begin_late(unsigned cpu);
   [[nodiscard]] bool note_away(unsigned cpu, bool away);
   void look_at_clock_source(std::uint64_t now_ns);
   void stay_on_housekeeping();
@@ -101,6 +102,7 @@ class Daemon {
   system::ClockSourceWatch clock_source_;
   std::uint64_t clock_source_due_ns_ = 0;
   std::uint64_t online_due_ns_ = 0;
+  std::vector<unsigned> unwatched_;              // of those to be watched, since they were offline at the start
   std::optional<DrainPriority> drain_priority_;  // where service.realtime asks for it
   std::optional<UnixSocket> socket_;
   std::optional<Descriptor> web_socket_;

@@ -110,7 +110,7 @@ bool Daemon::tell_of_offline(std::uint64_t now_ns) {
   if (!online) return false;
   bool changed = false;
   for (const unsigned cpu : watched) {
-    const bool away = !std::ranges::binary_search(online.value(), cpu);
+    const bool away = !std::ranges::binary_search(online.value(), cpu) || !begin_late(cpu);
     if (!note_away(cpu, away)) continue;
     changed = true;
     if (away) {
@@ -120,6 +120,18 @@ bool Daemon::tell_of_offline(std::uint64_t now_ns) {
     }
   }
   return changed;
+}
+
+// Once it is there, a CPU that was offline at the start; false: it could not be visited yet.
+bool Daemon::begin_late(unsigned cpu) {
+  const auto at = std::ranges::find(unwatched_, cpu);
+  if (at == unwatched_.end()) return true;
+  if (const Status begun = kernel::begin_watching({{cpu, &tracer_->state(cpu)}}); !begun) {
+    log_.debug("{}", begun.error().line());
+    return false;
+  }
+  unwatched_.erase(at);
+  return true;
 }
 
 // The start refuses where the counter is no clock; while it measures, what was measured before is kept, and it is told.

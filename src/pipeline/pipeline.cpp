@@ -262,13 +262,16 @@ void Pipeline::attribute(Stream& stream) {
 // It never goes back, though the mapping of old ticks changes, and though blind time may be known before what follows
 // it.
 void Pipeline::note_observed(Stream& stream) const {
+  // One whose CPU was offline when it began: nobody saw that from the start on.
+  if (stream.first_ns == 0 && stream.loop.is_away()) stream.blind_ns = stream.absent_ns = drained_ns_ - started_ns_;
   if (stream.first_ns == 0 || stream.last_ticks == 0) return;
+  if (stream.absent_ns != 0) stream.absent_ns = stream.first_ns - started_ns_;
   // The gap is stored when the loop is back; until then it is known to be one. It may have begun since this drain did,
   // with the end of a rest, which is in no blind time.
   const bool away = stream.loop.is_away();
   const std::uint64_t since_ticks = stream.loop.progress().last_ticks.load(std::memory_order_acquire);
   const std::uint64_t away_ns = away ? drained_ns_ - std::min(drained_ns_, clock_.to_ns(since_ticks)) : 0;
-  stream.blind_ns = std::max(stream.blind_ns, stream.watched.blind_ns() + away_ns);
+  stream.blind_ns = std::max(stream.blind_ns, stream.absent_ns + stream.watched.blind_ns() + away_ns);
   const double storing_ns = static_cast<double>(stream.storing_ticks) * 1e9 / clock_.frequency();
   const std::uint64_t unobserved_ns =
       stream.watched.blind_ns() + stream.watched.rested_ns() + static_cast<std::uint64_t>(storing_ns);

@@ -114,6 +114,7 @@ class Pipeline : public account::Recordable {
     std::uint64_t storing_ticks = 0;
     std::uint64_t observed_ns = 0;
     std::uint64_t blind_ns = 0;
+    std::uint64_t absent_ns = 0;  // of it, from the start on, where the CPU was offline then
   };
 
   void take(Stream& stream, const noised_record& record, const char* comm) const;

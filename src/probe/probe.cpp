@@ -49,7 +49,9 @@ namespace {
 constexpr std::size_t kStackBytes = std::size_t{256} * 1024;
 constexpr int kStartLimitMs = 5000;
 constexpr time_t kStopLimitSeconds = 1;
+// Soon where it was moved by mistake; a CPU that is offline is so for long.
 constexpr long kReturnIntervalMs = 10;
+constexpr long kLongReturnIntervalMs = 100;
 
 // Thread attributes with one owner.
 class Attributes {
@@ -73,6 +75,7 @@ void sleep_ms(long milliseconds) {
 
 Probe::Probe(const ProbeOptions& options, noised_cpu& state, system::SmiCounter smi)
     : options_(options), state_(state), ring_(options.ring_capacity), random_(options.cpu + 1), smi_(std::move(smi)) {
+  away_ = options.starts_away;
   change_ = {options.phases, options.fifo, options.priority};
   if (options.phases.grain_ticks != 0) change_state_ = ChangeState::working;
 }
@@ -82,7 +85,7 @@ Result<std::unique_ptr<Probe>> Probe::create(const ProbeOptions& options, noised
   Attributes attributes;
   const CpuSet cpus({options.cpu});
   pthread_attr_setstacksize(attributes.get(), kStackBytes);
-  pthread_attr_setaffinity_np(attributes.get(), cpus.bytes(), cpus.get());
+  if (!options.starts_away) pthread_attr_setaffinity_np(attributes.get(), cpus.bytes(), cpus.get());
   if (options.fifo && !options.inherits) {
     const sched_param parameter{options.priority};
     pthread_attr_setinheritsched(attributes.get(), PTHREAD_EXPLICIT_SCHED);
@@ -169,7 +172,8 @@ void Probe::end_gap(GapKind next) {
 // return and cannot: from then on nobody sees its CPU.
 bool Probe::return_to_cpu() {
   const CpuSet own({options_.cpu});
-  while (!ending_.load()) {
+  for (long interval_ms = kReturnIntervalMs; !ending_.load();
+       interval_ms = std::min(2 * interval_ms, kLongReturnIntervalMs)) {
     if (sched_setaffinity(0, own.bytes(), own.get()) == 0 && sched_getcpu() == static_cast<int>(options_.cpu)) {
       away_.store(false, std::memory_order_release);
       return true;
@@ -177,7 +181,7 @@ bool Probe::return_to_cpu() {
     if (!was_away_ && progress_.gap == GapKind::rested) end_gap(GapKind::moved);
     was_away_ = true;
     away_.store(true, std::memory_order_release);
-    sleep_ms(kReturnIntervalMs);
+    sleep_ms(interval_ms);
   }
   return false;
 }
@@ -235,6 +239,7 @@ void Probe::measure() {
   if (change_state_.load(std::memory_order_acquire) == ChangeState::working) change_over();
   go_.wait(0);
   if (ending_.load()) return;
+  if (options_.starts_away && !return_to_cpu()) return;
   const auto smi_before = smi_.read();
   switches_before_.store(own_involuntary_switches(), std::memory_order_release);
   for (LoopEnd end = watch(); end != LoopEnd::stopped || !ending_.load(); end = watch()) {
@@ -252,6 +257,7 @@ void Probe::measure() {
 Status Probe::begin() {
   go_.store(1);
   go_.notify_one();
+  if (options_.starts_away) return success();
   for (int waited_ms = 0; waited_ms < kStartLimitMs; ++waited_ms) {
     if (progress_.last_ticks.load(std::memory_order_acquire) != 0) return success();
     sleep_ms(1);

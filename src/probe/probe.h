@@ -42,6 +42,7 @@ struct ProbeOptions {
   bool fifo = false;          ///< SCHED_FIFO instead of SCHED_OTHER
   int priority = 1;           ///< of SCHED_FIFO
   bool steps_aside = false;   ///< for tasks, which are watched instead
+  bool starts_away = false;   ///< its CPU is offline: the loop begins when it is there
   bool inherits = false;      ///< the creating thread has that policy and priority: no right is needed to hand them on
   std::size_t ring_capacity = 1U << 16U;
   PhaseOptions phases;  ///< in place of the loop, from the start
@@ -68,13 +69,15 @@ inline constexpr std::uint64_t kNotThere = 1;
 /// Owns the thread, its ring and its progress. Memory is touched, and the loop warmed up, before watching begins.
 class Probe final : public MeasuringLoop {
  public:
-  /// Creates the thread on its CPU; it waits there, blocked, until begin(). `state` tells the BPF programs when to
-  /// record, and outlives the probe. `smi` is the CPU's: opening it may take privileges that are gone by now.
+  /// Creates the thread on its CPU, or where the caller runs if it starts away; it waits there, blocked, until begin().
+  /// `state` tells the BPF programs when to record, and outlives the probe. `smi` is the CPU's: opening it may take
+  /// privileges that are gone by now.
   static Result<std::unique_ptr<Probe>> create(const ProbeOptions& options, noised_cpu& state, system::SmiCounter smi);
   /// Stops and joins.
   ~Probe() override;
 
-  /// Starts measuring; returns when the loop runs, or an error if the CPU is not given to the thread within 5 s.
+  /// Starts measuring; returns when the loop runs, unless it starts away, or an error if the CPU is not given to the
+  /// thread within 5 s.
   Status begin();
   /// Ends the loop and joins the thread: after this no record is made and progress() is final. Idempotent.
   void end();

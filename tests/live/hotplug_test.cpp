@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -62,11 +64,17 @@ class OfflineCpu {
   std::uint64_t begun_ns_;
 };
 
+std::vector<unsigned> common_cpus(const std::vector<unsigned>& some, const std::vector<unsigned>& others) {
+  std::vector<unsigned> both;
+  std::ranges::set_intersection(some, others, std::back_inserter(both));
+  return both;
+}
+
 // A daemon with loops on these CPUs. The test, and what it starts, are elsewhere meanwhile.
 class TestDaemon {
  public:
   TestDaemon(const std::vector<unsigned>& cpus, const Arguments& more) : socket_(directory_.path("socket")) {
-    for (const unsigned cpu : cpus) quiet_.emplace_back(cpu);
+    for (const unsigned cpu : common_cpus(cpus, online_cpus().value())) quiet_.emplace_back(cpu);
     Arguments all{kNoised,
                   "--cpus",
                   format_cpu_list(cpus),
@@ -302,6 +310,52 @@ TEST_CASE("hotplug: a loop that is aside when its CPU goes offline comes back wi
   daemon.end();
   CHECK(daemon.process().err().find("is not measured: it is offline") != std::string::npos);
   CHECK(daemon.process().err().find("is measured again") != std::string::npos);
+}
+
+TEST_CASE("hotplug: a CPU that is offline at the start is taken in when it is there, and counted from then on") {
+  skip_unless_asked();
+  const std::vector<unsigned> cpus = measured_cpus();
+  if (cpus.size() < 2) SKIP("one CPU is measured here: there is no other that is there at the start");
+  const unsigned late = cpus.back();
+  const std::string mode = GENERATE("probe", "watch", "auto");
+  INFO(mode);
+  OfflineCpu offline(late);
+  TestDaemon daemon(cpus, {"--mode", mode, "--log-level", "info"});
+  const auto is_said = [&](const std::string& text) {
+    const std::string said = "CPU " + std::to_string(late) + text;
+    return eventually([&] { return daemon.process().err().find(said) != std::string::npos; });
+  };
+  CHECK(is_said(mode == "watch" ? " is offline: no task runs there" : " is not measured: it is offline"));
+  const auto run_there = [&](const std::string& name) {
+    // Two, so that one takes time from the other, and both from a loop.
+    const Arguments task{"taskset", "-c", std::to_string(late), kSwarm, "rename", name, "20"};
+    Background rival(task);
+    const Outcome outcome = run(task);
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    (void)rival.wait();
+  };
+  const ReportCpu before = daemon.cpu(late);
+  CHECK(before.detours == 0);
+  CHECK(before.observed_ns == 0);
+  if (mode != "watch") CHECK(before.blind_ns > 0);
+  std::this_thread::sleep_for(kOffline);
+  offline.come_back();
+  CHECK(is_said(mode == "watch" ? " is watched again" : " is measured again"));
+  run_there("0");
+  const auto seen = [&](const ReportSource& source) {
+    return source.cpu == late && source.name.starts_with("renamed-");
+  };
+  CHECK(eventually([&] { return std::ranges::any_of(daemon.report().sources, seen); }));
+  const Report report = daemon.report();
+  const ReportCpu after = cpu_of(report, late);
+  CHECK(after.observed_ns > 0);
+  if (mode == "probe") {
+    CHECK(after.blind_ns >= before.blind_ns + 2'000'000'000);
+    CHECK(after.observed_ns + after.blind_ns <= report.elapsed_ns);
+  }
+  CHECK(cpu_of(report, cpus.front()).cpu == cpus.front());
+  daemon.end();
 }
 
 TEST_CASE("hotplug: a recording has what was blind of a CPU that went offline, and the other CPUs as they were told") {

@@ -103,6 +103,11 @@ struct AwayScene {
     pipeline->drain();
     return report().cpus.at(0);
   }
+  // The loop begins then, on a CPU that was offline so far; 0: it is still.
+  void begin_at(std::uint64_t ns) {
+    loop.away = ns == 0;
+    loop.progress_.first_ticks.store(ns == 0 ? 0 : kAwayBegin + ns);
+  }
   [[nodiscard]] Report report() const {
     Snapshot snapshot;
     pipeline->fill(snapshot);
@@ -179,4 +184,23 @@ TEST_CASE("a detour whose causes cannot be found because of the clocks is incomp
   CHECK(lost.by[0].reason == "clock_uncertain");
   CHECK(lost.by[0].cpu == kLoopCpu);
   CHECK(lost.by[0].count == 1);
+}
+
+TEST_CASE("time before a CPU was there is blind, from the start until its loop began") {
+  AwayScene scene;
+  scene.begin_at(0);
+  CHECK(scene.drain(10 * kMs).blind_ns == 10 * kMs);
+  const ReportCpu before = scene.drain(20 * kMs);
+  CHECK(before.blind_ns == 20 * kMs);
+  CHECK(before.observed_ns == 0);
+  scene.begin_at(25 * kMs);
+  scene.loop.reach(30 * kMs);
+  const ReportCpu there = scene.drain(30 * kMs);
+  CHECK(there.blind_ns == 25 * kMs);
+  CHECK(there.observed_ns == 5 * kMs);
+  scene.loop.gap(30 * kMs, 40 * kMs, GapKind::moved);
+  scene.loop.reach(50 * kMs);
+  const ReportCpu after = scene.drain(50 * kMs);
+  CHECK(after.blind_ns == 35 * kMs);
+  CHECK(after.observed_ns == 15 * kMs);
 }
