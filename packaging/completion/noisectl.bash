@@ -7,7 +7,7 @@ _noisectl() {
   [[ "${COMP_WORDS[COMP_CWORD - 1]}" == --marks ]] && { mapfile -t COMPREPLY < <(compgen -d -- "$word"); return; }
   [[ "${COMP_WORDS[COMP_CWORD - 1]}" == --pid ]] && { mapfile -t COMPREPLY < <(cd /proc && compgen -G "$word*" | grep -x '[0-9]*'); return; }
   local commands
-  commands=$(noisectl --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+  commands=$(noisectl --words 2>/dev/null | grep -v '^-')
   for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     [[ "$command" == watch && "$each" == -- ]] && { mapfile -t COMPREPLY < <(compgen -c -f -- "$word"); return; }
     [[ "$command" == baseline && ( "$each" == save || "$each" == diff ) ]] && command="baseline $each"
@@ -15,11 +15,11 @@ _noisectl() {
   done
   if [[ "$word" == -* ]]; then
     # shellcheck disable=SC2086
-    mapfile -t COMPREPLY < <(compgen -W "$(noisectl $command --help 2>/dev/null | grep -o -- '--[a-z][a-z-]*' | sort -u)" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "$(noisectl --words $command 2>/dev/null)" -- "$word")
   elif [[ -z "$command" ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word")
   elif [[ "$command" == baseline ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "save diff" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "$(noisectl --words baseline 2>/dev/null | grep -v '^-')" -- "$word")
   else
     [[ "$command" == baseline* ]] && mapfile -t COMPREPLY < <(compgen -f -- "$word")
   fi

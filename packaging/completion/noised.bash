@@ -12,6 +12,6 @@ _noised() {
     --log-level) mapfile -t COMPREPLY < <(compgen -W "debug info warning error" -- "$word"); return ;;
     --duration | --threshold | --quiet-time | --priority | --duty-cycle | --quantum | --work | --grain | --web.listen-address) return ;;
   esac
-  mapfile -t COMPREPLY < <(compgen -W "$(noised --help 2>/dev/null | grep -o -- '--[a-z][a-z.-]*' | sort -u)" -- "$word")
+  mapfile -t COMPREPLY < <(compgen -W "$(noised --words 2>/dev/null)" -- "$word")
 }
 complete -F _noised noised

@@ -193,6 +193,17 @@ Status check_printable(int argc, const char* const* argv) {
   return success();
 }
 
+// For shells that complete (packaging/completion): all options, a line each.
+constexpr std::string_view kWords = "--words";
+
+std::string words_of(const CLI::App& app) {
+  std::string text;
+  for (const CLI::Option* const option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) text += "--" + name + '\n';
+  }
+  return text;
+}
+
 Options print_only(std::string text) {
   Options options;
   options.output = std::move(text);
@@ -207,6 +218,7 @@ Result<Options> parse_options(int argc, const char* const* argv, const std::stri
   Written written;
   try {
     declare(app, written);
+    if (argc > 1 && std::string_view(argv[1]) == kWords) return print_only(words_of(app));
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     return print_only(app.help());

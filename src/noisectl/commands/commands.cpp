@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <set>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -48,6 +50,9 @@ NOISECTL_COMMANDS(NOISECTL_DECLARE)
 namespace {
 
 using Commands = std::vector<std::unique_ptr<Command>>;
+
+// Nobody writes it but the completion of a shell (packaging/completion).
+constexpr std::string_view kWords = "--words";
 
 Commands all_commands() {
   Commands commands;
@@ -103,6 +108,27 @@ Status take_program(const char* const* begin, const char* const* end, Command& c
   return success();
 }
 
+// For shells that complete: the commands and options that may come after these words, a line each.
+std::string words_after(const CLI::App& app, std::span<const char* const> words) {
+  const auto any = [](const CLI::App*) { return true; };
+  const CLI::App* at = &app;
+  for (const std::string_view word : words) {
+    const auto among = at->get_subcommands(any);
+    const auto found = std::ranges::find_if(among, [word](const CLI::App* each) { return each->get_name() == word; });
+    if (found != among.end()) at = *found;
+  }
+  std::string text;
+  for (const CLI::App* const command : at->get_subcommands(any)) text += command->get_name() + '\n';
+  std::set<std::string> options;  // those before a command may come after it, too
+  for (const CLI::App* const of : {at, &app}) {
+    for (const CLI::Option* const option : of->get_options()) {
+      for (const std::string& name : option->get_lnames()) options.insert("--" + name);
+    }
+  }
+  for (const std::string& option : options) text += option + '\n';
+  return text;
+}
+
 // CLI11 explains some errors over several lines; an error here is one line.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -115,6 +141,8 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   const int own = own_arguments(argc, argv, commands);
   try {
     describe(app, shared, commands);
+    if (argc > 1 && std::string_view(argv[1]) == kWords)
+      return CommandLine(Answer{words_after(app, std::span(argv + 2, argv + argc))});
     app.parse(own, argv);
   } catch (const CLI::Success& asked) {
     std::ostringstream text;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client's command line: what is understood, and the one-line errors for what is not.
+#include <cctype>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -295,4 +298,38 @@ TEST_CASE("a socket path must fit into a socket address", "[noisectl]") {
   CHECK(options<ReportOptions>({"--socket", fits.c_str(), "report"}).socket == fits);
   const std::string too_long(108, 'x');
   CHECK(parse({"--socket", too_long.c_str(), "report"}).error().code == ExitCode::usage);
+}
+
+TEST_CASE("a shell that completes is told every command and every option", "[noisectl]") {
+  const auto lines = [](const std::vector<const char*>& arguments) {
+    auto parsed = parse(arguments);
+    REQUIRE(parsed.ok());
+    std::istringstream text(std::get<client::Answer>(parsed.value()).text);
+    std::set<std::string> words;
+    for (std::string line; std::getline(text, line);) words.insert(line);
+    return words;
+  };
+  const std::set<std::string> first = lines({"--words"});
+  CHECK(first.contains("--version"));
+  CHECK(first.contains("baseline"));
+  for (const std::string& word : first) {
+    if (word.starts_with('-')) continue;
+    INFO(word);
+    const std::set<std::string> words = lines({"--words", word.c_str()});
+    CHECK(words.contains("--socket"));
+    // What its help names, it completes.
+    auto parsed = parse({word.c_str(), "--help"});
+    REQUIRE(parsed.ok());
+    const std::string help = std::get<client::Answer>(parsed.value()).text;
+    std::istringstream parts(help);
+    for (std::string part; parts >> part;) {
+      const bool is_option = part.starts_with("--") && part.size() > 2 && std::isalpha(part[2]) != 0;
+      if (!is_option) continue;
+      INFO(part);
+      CHECK(words.contains(part.substr(0, part.find_first_not_of("-abcdefghijklmnopqrstuvwxyz"))));
+    }
+  }
+  CHECK(lines({"--words", "baseline"}).contains("save"));
+  CHECK(lines({"--words", "baseline", "diff"}).contains("--json"));
+  CHECK(lines({"--words", "nothing", "watch", "-"}).contains("--cgroup"));
 }
