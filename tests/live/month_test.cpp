@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weeks bring to a node, squeezed: jobs whose tasks have names of their own, pids that come round, cgroups, clock
-// steps, CPUs offline, changed configurations and an upgrade. The culprit of each round is named, nothing goes back and
-// nothing grows but by the names that are new.
+// What weeks bring to a node, squeezed: jobs whose tasks have names of their own, tasks that rename themselves, pids
+// that come round, cgroups, modules, clock steps, CPUs offline, changed configurations and an upgrade. The culprit of
+// each round is named, nothing goes back and nothing grows but by the names that there are.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -40,6 +41,8 @@ constexpr const char* kPidMax = "/proc/sys/kernel/pid_max";
 constexpr unsigned kFewPids = 2048;     // so that 10,000 tasks have each of them several times
 constexpr unsigned kTasksARound = 500;  // short ones
 constexpr unsigned kCgroupsARound = 50;
+constexpr unsigned kNamesARound = 24;  // of the task that renames itself; in an hour, more than there is room for
+constexpr unsigned kReadsARound = 50;  // from the disk that a module makes up
 // The first jobs bring 500 names, and what is remembered grows to its size: from 25,876 to 30,256 KiB in three rounds.
 constexpr std::size_t kWarmLooks = 3;
 constexpr int kStep = 86'400;  // of the clock, in s
@@ -72,16 +75,19 @@ class FewPids {
   std::string before_;
 };
 
-// A daemon with a loop on one CPU.
+// A daemon with a loop on one CPU, or a task there that is watched.
 class Node {
  public:
-  Node() : cpu_(probed_cpu()), quiet_(cpu_), socket_(directory_.path("socket")) {
+  explicit Node(const std::string& mode)
+      : mode_(mode), cpu_(probed_cpu()), quiet_(cpu_), socket_(directory_.path("socket")) {
+    if (mode == "watch")
+      victim_.emplace(Arguments{"taskset", "-c", std::to_string(cpu_), "sh", "-c", "while :; do :; done"});
     configure(0);
     start();
   }
 
   void start() {
-    process_.emplace(Arguments{kNoised, "--config", directory_.path("noised.conf"), "--mode", "probe", "--cpus",
+    process_.emplace(Arguments{kNoised, "--config", directory_.path("noised.conf"), "--mode", mode_, "--cpus",
                                std::to_string(cpu_), "--threshold", is_emulated() ? "20us" : "1us", "--socket", socket_,
                                "--web.listen-address", "", "--log-level", "error"});
     REQUIRE(eventually([this] { return run(command({"status"})).exit_code == 0; }, std::chrono::minutes(1)));
@@ -123,8 +129,10 @@ class Node {
   }
 
   test::TemporaryDirectory directory_;
+  std::string mode_;
   unsigned cpu_;
   QuietCpu quiet_;
+  std::optional<Background> victim_;
   std::string socket_;
   std::optional<Background> process_;
 };
@@ -136,7 +144,56 @@ void run_jobs(unsigned cpu, unsigned round) {
           {.environment = {}, .user = {}, .timeout = std::chrono::minutes(1)});
   INFO(outcome.err);
   CHECK(outcome.exit_code == 0);
+  const Outcome renamed = run({"taskset", "-c", std::to_string(cpu), kSwarm, "rename",
+                               std::to_string(round * kNamesARound), std::to_string(kNamesARound)});
+  INFO(renamed.err);
+  CHECK(renamed.exit_code == 0);
 }
+
+// A disk that answers by a timer on the CPU that reads. Its module comes and goes, in odd rounds after another one has
+// taken its place in the kernel's memory.
+class ComingModule {
+ public:
+  [[nodiscard]] static bool is_there() { return std::filesystem::exists("/modules/null_blk.ko"); }
+
+  explicit ComingModule(unsigned round) {
+    if (!std::filesystem::exists("/sys/module/configfs")) load({"/modules/configfs.ko"});
+    if (round % 2 == 1) load({"/modules/loop.ko"});
+    load({"/modules/null_blk.ko", "queue_mode=2", "irqmode=2", "completion_nsec=50000", "nr_devices=1"});
+  }
+  ~ComingModule() {
+    for (auto module = loaded_.rbegin(); module != loaded_.rend(); ++module) (void)run({"rmmod", *module});
+  }
+  ComingModule(const ComingModule&) = delete;
+  ComingModule& operator=(const ComingModule&) = delete;
+
+  static void read(unsigned cpu) {
+    const Outcome outcome = run({"taskset", "-c", std::to_string(cpu), "dd", "if=/dev/nullb0", "of=/dev/null",
+                                 "bs=4096", fmt::format("count={}", kReadsARound), "iflag=direct"});
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+  }
+
+ private:
+  void load(const Arguments& module) {
+    Arguments command{"insmod"};
+    command.insert(command.end(), module.begin(), module.end());
+    const Outcome outcome = run(command);
+    INFO(module.front() << ": " << outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    const std::string name = std::filesystem::path(module.front()).stem();
+    if (name != "configfs") loaded_.push_back(name);
+  }
+  std::vector<std::string> loaded_;
+};
+
+std::uint64_t count_of(const Report& report, const std::string& kind, const std::string& name) {
+  const auto found = std::ranges::find_if(
+      report.sources, [&](const ReportSource& source) { return source.kind == kind && source.name == name; });
+  return found == report.sources.end() ? 0 : found->count;
+}
+
+std::uint64_t timers_of(const Report& report) { return count_of(report, "hrtimer", "null_cmd_timer_expired"); }
 
 void make_cgroups(unsigned round) {
   TestCgroups cgroups(false, true);
@@ -183,13 +240,15 @@ TEST_CASE("month: what weeks bring leaves names right, counters rising and memor
   const char* const seconds = std::getenv("NOISED_MONTH_SECONDS");
   if (seconds == nullptr)
     SKIP("it sets the clock and takes CPUs offline: for a guest, an hour with NOISED_MONTH_SECONDS=3600");
+  const std::string mode = GENERATE("probe", "watch");
   const std::uint64_t begin_ns = monotonic_ns();
-  const std::uint64_t whole_ns = std::stoull(seconds) * 1'000'000'000;
+  const std::uint64_t whole_ns = std::stoull(seconds) * 1'000'000'000 / 2;
   const FewPids few;
-  Node node;
+  Node node(mode);
   Samples before = node.samples();
   unsigned lost_cpus = 0;
   bool upgraded = false;
+  std::uint64_t timers = 0;
   struct Look {
     unsigned round;
     std::uint64_t kib;
@@ -207,18 +266,24 @@ TEST_CASE("month: what weeks bring leaves names right, counters rising and memor
       node.upgrade();
       upgraded = true;
       before.clear();
+      timers = 0;
     }
     node.reload(round);
     const std::string name = culprit_name(round);
     const std::uint64_t made = take_time(node.cpu(), name);
+    if (ComingModule::is_there()) {
+      const ComingModule disk(round);
+      ComingModule::read(node.cpu());
+      // What is drained when the module has gone has no name any more.
+      CHECK(eventually([&] { return timers_of(node.report()) >= timers + kReadsARound * 9 / 10; }));
+    }
     const Report report = node.report();
-    const auto culprit = std::ranges::find_if(report.sources, [&](const ReportSource& source) {
-      return source.cpu == node.cpu() && source.kind == "task" && source.name == name;
-    });
-    INFO("round " << round << ": " << name << ", " << made << " times");
-    REQUIRE(culprit != report.sources.end());
-    CHECK(culprit->count >= made * 9 / 10);
-    CHECK(culprit->count <= made * 2);
+    INFO(mode << ", round " << round << ": " << name << ", " << made << " times");
+    CHECK(count_of(report, "task", name) >= made * 9 / 10);
+    // Beside the victim it gets the CPU in pieces, each of which is one that the victim waits for.
+    CHECK(count_of(report, "task", name) <= made * (mode == "watch" ? 4 : 2));
+    timers = timers_of(report);
+    CHECK(count_of(report, "hrtimer", "unknown") == 0);
     const Samples now = node.samples();
     check_counters(before, now);
     before = now;
@@ -226,15 +291,18 @@ TEST_CASE("month: what weeks bring leaves names right, counters rising and memor
   }
   for (const Look& look : looks) {
     if (look.round % 10 == 0 || look.round + 1 == round)
-      WARN("round " << look.round << ": " << look.kib << " KiB, " << look.descriptors << " descriptors, " << look.series
-                    << " samples");
+      WARN(mode << ", round " << look.round << ": " << look.kib << " KiB, " << look.descriptors << " descriptors, "
+                << look.series << " samples");
   }
   const Look& first = looks[std::max(kWarmLooks, looks.size() / 4)];
   const Look& last = looks.back();
   CHECK(last.descriptors <= first.descriptors);
-  CHECK(last.kib <= first.kib + kKibAtMost + kKibAName * (last.round - first.round));
-  WARN(round << " rounds: " << round * kTasksARound << " tasks, " << round * kCgroupsARound << " cgroups, " << 2 * round
-             << " steps of the clock, " << lost_cpus << " times a CPU offline, " << round << " reloads; "
-             << family_sum(before, "noised_lost_total") << " lost, "
-             << family_sum(before, "noised_sources_unnamed_total") << " unnamed");
+  const std::size_t names = std::min((last.round - first.round) * std::size_t{kNamesARound + 1}, SourceTable::kTasks);
+  CHECK(last.kib <= first.kib + kKibAtMost + kKibAName * names);
+  WARN(mode << ", " << round << " rounds: " << round * kTasksARound << " tasks, " << round * (kNamesARound + 1)
+            << " names, " << round * kCgroupsARound << " cgroups, " << (ComingModule::is_there() ? round : 0)
+            << " times a module, " << 2 * round << " steps of the clock, " << lost_cpus << " times a CPU offline, "
+            << round << " reloads; " << family_sum(before, "noised_lost_total") << " lost, "
+            << family_sum(before, "noised_sources_unnamed_total") << " unnamed, "
+            << family_sum(before, "noised_sources_departed_total") << " names left");
 }

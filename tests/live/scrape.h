@@ -14,7 +14,7 @@ using Samples = std::map<std::string, double>;
 Samples scrape(const std::string& socket);
 /// Whether this sample may only rise.
 bool is_counter(const std::string& name);
-/// Fails the test where a counter has gone back, or has gone.
+/// Fails the test where a counter has gone back, or has gone, but for the series of tasks where names have left.
 void check_counters(const Samples& before, const Samples& now);
 /// The sum of a family's samples.
 double family_sum(const Samples& samples, const std::string& family);

@@ -15,6 +15,7 @@
 #include "left_behind.h"
 #include "measurement.h"
 #include "processes.h"
+#include "selftest/truth.h"
 #include "system/proc_tasks.h"
 #include "unit/base/temporary_directory.h"
 #include "unit/base/texts.h"
@@ -160,4 +161,60 @@ TEST_CASE("watch: beside a daemon with loops, a command is watched on the other 
   const Outcome refused = run({kNoisectl, "--socket", socket, "watch", "--", "true"}, nobody);
   CHECK(refused.exit_code == 1);
   CHECK(has(refused.err, "mode = \"watch\""));
+}
+
+namespace {
+
+// What a command that computes on this CPU lost to a task there, of what that took by its own account.
+double told_share(const Arguments& noisectl, unsigned cpu) {
+  const test::TemporaryDirectory directory;
+  const std::string made = directory.path("made");
+  const std::string there = std::to_string(cpu);
+  Arguments watch = noisectl;
+  watch.insert(watch.end(), {"watch", "--json", "--", "timeout", "-s", "KILL", "6", "taskset", "-c", there, "sh", "-c",
+                             "echo >" + made + "; while :; do :; done"});
+  Background watched(watch, finds_noised());
+  REQUIRE(eventually([&] { return std::filesystem::exists(made); }, std::chrono::minutes(1)));
+  const Outcome thief =
+      run({kNoise, "task", "--cpu", there, "--duration", "3s", "--name", "thief", "--period", "20ms", "--work", "1ms"},
+          finds_noised());
+  INFO(thief.err);
+  REQUIRE(thief.exit_code == 0);
+  auto truth = selftest::parse_truth(thief.out);
+  REQUIRE(truth);
+  std::uint64_t took_ns = 0;
+  for (const selftest::Occurrence& each : truth.value().occurrences) took_ns += each.cpu_ns;
+  const Outcome outcome = watched.wait();
+  INFO(outcome.err);
+  const WatchReport report = report_in(outcome.err);
+  CHECK(report.final);
+  CHECK(report.lost.by.empty());
+  std::uint64_t told_ns = 0;
+  for (const ReportSource& source : report.sources) told_ns += source.name == "thief" ? source.total_ns : 0;
+  WARN(noisectl[2] << ": " << told_ns << " of " << took_ns << " ns");
+  return static_cast<double>(told_ns) / static_cast<double>(took_ns);
+}
+
+}  // namespace
+
+// Of what it took some is the interrupts' that came meanwhile, and some nobody's: switches to it and from it.
+TEST_CASE("watch: a command lost the same to a task whether a daemon watches, has loops, or is not there") {
+  const unsigned cpu = online_cpus().value().front();
+  std::vector<double> shares;
+  {
+    const WatchingDaemon daemon;
+    shares.push_back(told_share(daemon.command({}), cpu));
+  }
+  {
+    Daemon daemon;
+    REQUIRE(daemon.cpu() != cpu);
+    shares.push_back(told_share(daemon.command({}), cpu));
+  }
+  const test::TemporaryDirectory directory;
+  shares.push_back(told_share({kNoisectl, "--socket", directory.path("nobody")}, cpu));
+  for (const double share : shares) {
+    CHECK(share > 0.9);
+    CHECK(share < 1.1);
+  }
+  check_nothing_left();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many tasks, for those who watch them.
 // swarm short N         N children, one after the other, each 100 us long, with a thousand names: "PID NAME" lines
+// swarm rename FIRST N  one task that has N names in turn, no two alike in letters, and computes 100 us under each
 // swarm ranks N ROUNDS  N processes that compute 50 us and wait for each other, again and again
 // swarm hop N A B       on CPU B, N children, one after the other, that hop from B to A and back, and end on one of
 //                       them; prints the voluntary and involuntary switches and minor faults of all, as the kernel
@@ -73,6 +74,20 @@ int run_short(unsigned count) {
     waitpid(pid, nullptr, 0);
   }
   for (unsigned i = 0; i < count; ++i) std::printf("%d %s\n", pids[i], name_of(i).c_str());
+  return 0;
+}
+
+// A name is told by the record of the switch that ends its run.
+int run_rename(unsigned first, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) {
+    std::string name = "renamed-";
+    unsigned left = first + i;
+    for (int place = 0; place < 4; ++place, left /= 26) name += static_cast<char>('a' + left % 26);
+    prctl(PR_SET_NAME, name.c_str());
+    compute(100'000);
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
   return 0;
 }
 
@@ -225,12 +240,15 @@ unsigned number(const char* text) { return static_cast<unsigned>(std::strtoul(te
 int main(int count, char** arguments) {
   const std::string_view what = count > 1 ? arguments[1] : "";
   if (what == "short" && count == 3) return run_short(number(arguments[2]));
+  if (what == "rename" && count == 4) return run_rename(number(arguments[2]), number(arguments[3]));
   if (what == "ranks" && count == 4) return run_ranks(number(arguments[2]), number(arguments[3]));
   if (what == "hop" && count == 5) return run_hop(number(arguments[2]), number(arguments[3]), number(arguments[4]));
   if (what == "exec" && count == 3) return run_exec(number(arguments[2]));
   if (what == "executed" && count == 3) return run_executed(number(arguments[2]));
   if (what == "yield" && count == 4) return run_yield(number(arguments[2]), number(arguments[3]));
   if (what == "bomb" && count == 3) return run_bomb(number(arguments[2]));
-  std::fprintf(stderr, "usage: swarm short N | ranks N ROUNDS | hop N A B | exec ROUNDS | yield CPU MS | bomb MS\n");
+  std::fprintf(
+      stderr,
+      "usage: swarm short N | rename FIRST N | ranks N ROUNDS | hop N A B | exec ROUNDS | yield CPU MS | bomb MS\n");
   return 2;
 }
