@@ -21,8 +21,10 @@ namespace noised::system {
 namespace {
 
 constexpr std::uint64_t kLookNs = 1'000'000'000;
-// So soon after a look, the next unknown address is not looked for again among the modules.
+// Unknown addresses are looked for among the modules, so often in such a time: 30 us each, of the daemon's. One was too
+// few: a module may be in use some 50 ms after the one before it has come.
 constexpr std::uint64_t kCheckNs = 100'000'000;
+constexpr unsigned kChecks = 8;
 // 5 us for each. Of 1,000 interrupts, one that changes hands is seen within half a minute.
 constexpr std::size_t kIrqsALook = 32;
 // With so many names of tasks, further ones are without their numbers.
@@ -153,8 +155,12 @@ void Names::look(std::uint64_t now_ns) {
 // False: it is too soon to look again, and what is not known may be known later.
 bool Names::look_at_modules() {
   if (!symbols_.follows_modules()) return true;
-  if (now_ns_ < check_due_ns_) return false;
-  check_due_ns_ = now_ns_ + kCheckNs;
+  if (now_ns_ >= check_due_ns_) {
+    check_due_ns_ = now_ns_ + kCheckNs;
+    checks_ = 0;
+  }
+  if (checks_ == kChecks) return false;
+  ++checks_;
   if (!symbols_.refresh()) return true;
   for (std::size_t kind = 0; kind < kKindCount; ++kind) {
     if (!is_callback(static_cast<Kind>(kind))) continue;

@@ -88,7 +88,8 @@ class Names {
   std::uint64_t now_ns_ = 0;        // at the last drain
   std::uint64_t look_due_ns_ = 0;   // by the clock
   std::uint64_t leave_due_ns_ = 0;  // likewise
-  std::uint64_t check_due_ns_ = 0;  // for what is not known
+  std::uint64_t check_due_ns_ = 0;  // for what is not known: then more looks are allowed
+  unsigned checks_ = 0;             // until then
 };
 
 }  // namespace noised::system
