@@ -17,7 +17,7 @@ void clip(Interval& interval, const Detour& detour) {
 
 bool starts_before(const Interval& a, const Interval& b) {
   if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
-  return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.source < b.source;
+  return a.end_ns != b.end_ns ? a.end_ns > b.end_ns : a.kind < b.kind;
 }
 
 // They come in order of their ends, which is nearly this one: few move, and only past what is inside of them. Where 500
@@ -28,7 +28,7 @@ void put_in_order(std::vector<Interval>& intervals) {
     if (at == intervals.begin() || !starts_before(*at, *(at - 1))) continue;
     const auto to = std::upper_bound(intervals.begin(), at, *at, starts_before);
     const auto distance = static_cast<std::size_t>(at - to);
-    if (distance > moves) return std::sort(intervals.begin(), intervals.end(), starts_before);
+    if (distance > moves) return std::stable_sort(intervals.begin(), intervals.end(), starts_before);
     moves -= distance;
     std::rotate(to, at, at + 1);
   }

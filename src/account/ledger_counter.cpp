@@ -23,10 +23,12 @@ void LedgerCounter::count_gap(Kind kind, std::uint64_t ns) {
 }
 
 void LedgerCounter::count_stolen(SourceId source, Kind kind, std::uint64_t stolen_ns, bool again) {
-  statistics_.add_stolen(kind < Kind::hypervisor ? sources_.live(source) : sources_.gap(kind), stolen_ns, again);
+  const SourceId of = kind < Kind::hypervisor ? sources_.live(source) : sources_.gap(kind);
+  // One whose name has left since it was counted has taken along what is known of it.
+  if (statistics_.source(of) != nullptr) statistics_.add_stolen(of, stolen_ns, again);
 }
 
-void LedgerCounter::let_go(std::span<const Departure> departures) {
+void LedgerCounter::let_go(const Departures& departures) {
   statistics_.let_go(departures);
   recent_.let_go(departures);
 }

@@ -5,7 +5,6 @@
 #include "model/types.h"
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "account/attributor.h"
@@ -25,7 +24,7 @@ class LedgerCounter {
   /// So much of a self time, or of a gap of this kind, was the host's; as CpuStatistics::add_stolen().
   void count_stolen(SourceId source, Kind kind, std::uint64_t stolen_ns, bool again);
   /// Names leave: what was counted of them becomes a part of where they go.
-  void let_go(std::span<const Departure> departures);
+  void let_go(const Departures& departures);
   [[nodiscard]] const CpuStatistics& statistics() const { return statistics_; }
   /// The last minute of the same, where somebody tells it when slots end.
   [[nodiscard]] RecentStatistics& recent() { return recent_; }

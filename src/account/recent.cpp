@@ -43,22 +43,23 @@ void RecentStatistics::turn() {
   slots_[current_].sources.clear();
 }
 
-void RecentStatistics::let_go(std::span<const Departure> departures) {
-  for (const Departure& departure : departures) {
-    for (RecentCounts& slot : slots_) {
-      const auto from = std::ranges::find(slot.sources, departure.from, &RecentSource::id);
-      if (from == slot.sources.end()) continue;
-      const auto into = std::ranges::find(slot.sources, departure.into, &RecentSource::id);
+void RecentStatistics::let_go(const Departures& departures) {
+  for (RecentCounts& slot : slots_) {
+    for (std::size_t row = 0; row < slot.sources.size();) {
+      RecentSource& from = slot.sources[row];
+      const SourceId now = departures.now(from.id);
+      const auto into = now == from.id ? slot.sources.end() : std::ranges::find(slot.sources, now, &RecentSource::id);
       if (into == slot.sources.end()) {
-        from->id = departure.into;
+        from.id = now;
+        ++row;
         continue;
       }
-      into->moments.merge(from->moments);
-      into->longest_ns += from->longest_ns;
-      slot.sources.erase(from);
+      into->moments.merge(from.moments);
+      into->longest_ns += from.longest_ns;
+      slot.sources.erase(slot.sources.begin() + static_cast<std::ptrdiff_t>(row));
     }
-    row_of_[SourceTable::slot_of(departure.from)] = 0;
   }
+  for (const Departure& departure : departures.all()) row_of_[SourceTable::slot_of(departure.from)] = 0;
   const std::vector<RecentSource>& rows = slots_[current_].sources;
   for (std::size_t row = 0; row < rows.size(); ++row)
     row_of_[SourceTable::slot_of(rows[row].id)] = static_cast<std::uint32_t>(row + 1);

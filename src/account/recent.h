@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "account/attributor.h"
@@ -47,7 +46,7 @@ class RecentStatistics {
   /// The next slot begins; the oldest is forgotten.
   void turn();
   /// Names leave: what was counted of them becomes a part of where they go.
-  void let_go(std::span<const Departure> departures);
+  void let_go(const Departures& departures);
   /// The sums of all slots, into `out`, whose memory is used again.
   void sum_to(RecentCounts& out) const;
 

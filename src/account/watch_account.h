@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -35,7 +34,7 @@ class WatchAccount {
   /// A task that is not told of again: it has ended.
   void gone(std::uint64_t life);
   /// Names leave, as LedgerCounter::let_go() has it; those of the tasks stay.
-  void let_go(std::span<const Departure> departures) { counter_.let_go(departures); }
+  void let_go(const Departures& departures) { counter_.let_go(departures); }
   /// Fills everything that was counted; of the tasks, those that lost most.
   void fill(WatchReport& report) const;
   /// Adds to a filled report a run that has not ended yet.

@@ -7,10 +7,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <ctime>
-#include <memory>
 
 #include "base/clocks.h"
 #include "base/cpus.h"
@@ -19,13 +18,8 @@
 namespace noised::kernel {
 namespace {
 
-constexpr std::time_t kPatienceSeconds = 5;
-
-struct Visit {
-  std::vector<WatchedState> cpus;
-  std::atomic<std::size_t> visited{0};
-  std::atomic<int> error{0};
-};
+constexpr std::uint64_t kPatienceSeconds = 5;
+constexpr useconds_t kLookUs = 1000;
 
 void begin_here(noised_cpu& of) {
   auto* const state = static_cast<volatile noised_cpu*>(&of);
@@ -40,45 +34,69 @@ void begin_here(noised_cpu& of) {
   state->watched = NOISED_WATCH_TASKS;
 }
 
-// It may outlive the call that made it: it shares what it uses.
-void* visit(void* argument) {
+}  // namespace
+
+struct Visiting::Visit {
+  std::vector<WatchedState> cpus;
+  std::atomic<std::size_t> visited{0};
+  std::atomic<int> error{0};
+  std::atomic<bool> over{false};
+};
+
+// It may outlive whoever started it: it shares what it uses.
+void* Visiting::run(void* argument) {
   const std::unique_ptr<std::shared_ptr<Visit>> visit(static_cast<std::shared_ptr<Visit>*>(argument));
   for (const WatchedState& each : (*visit)->cpus) {
     const CpuSet there({each.cpu});
     if (sched_setaffinity(0, there.bytes(), there.get()) != 0) {
       (*visit)->error = errno;
-      return nullptr;
+      break;
+    }
+    // Somebody has moved it on its way, or the CPU has gone: what it would say there is not so.
+    if (sched_getcpu() != static_cast<int>(each.cpu)) {
+      (*visit)->error = EAGAIN;
+      break;
     }
     begin_here(*each.state);
     ++(*visit)->visited;
   }
+  (*visit)->over = true;
   return nullptr;
 }
 
-}  // namespace
-
-Status begin_watching(const std::vector<WatchedState>& cpus) {
-  auto shared = std::make_shared<Visit>();
-  shared->cpus = cpus;
-  auto argument = std::make_unique<std::shared_ptr<Visit>>(shared);
+Result<Visiting> Visiting::start(const std::vector<WatchedState>& cpus) {
+  auto visit = std::make_shared<Visit>();
+  visit->cpus = cpus;
+  auto argument = std::make_unique<std::shared_ptr<Visit>>(visit);
   pthread_t thread{};
-  if (const int code = pthread_create(&thread, nullptr, visit, argument.get()); code != 0) {
+  if (const int code = pthread_create(&thread, nullptr, run, argument.get()); code != 0) {
     return failure("starting a thread: " + errno_text(code));
   }
   (void)argument.release();
-  timespec until{};
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_sec += kPatienceSeconds;
-  const bool joined = pthread_timedjoin_np(thread, nullptr, &until) == 0;
-  if (!joined) (void)pthread_detach(thread);
-  if (joined && shared->visited == cpus.size()) return success();
-  const unsigned cpu = cpus[shared->visited].cpu;
-  if (!joined) {
-    return failure(fmt::format("CPU {} was not given to noised within {} s", cpu, kPatienceSeconds),
-                   "a real-time task has all of it: watch other CPUs (probe.cpus, probe.watched_cpus), or let go of it "
-                   "for a moment");
+  (void)pthread_detach(thread);
+  return Visiting(std::move(visit));
+}
+
+unsigned Visiting::cpu() const { return visit_->cpus[std::min(visit_->visited.load(), visit_->cpus.size() - 1)].cpu; }
+
+std::optional<Status> Visiting::ended() const {
+  if (!visit_->over) return std::nullopt;
+  if (visit_->visited == visit_->cpus.size()) return success();
+  return Status(failure(fmt::format("sched_setaffinity to CPU {}: {}", cpu(), errno_text(visit_->error))));
+}
+
+Status begin_watching(const std::vector<WatchedState>& cpus) {
+  if (cpus.empty()) return success();
+  const auto visiting = Visiting::start(cpus);
+  if (!visiting) return visiting.error();
+  const std::uint64_t until_ns = monotonic_ns() + kPatienceSeconds * 1'000'000'000;
+  for (;; usleep(kLookUs)) {
+    if (auto ended = visiting.value().ended()) return *std::move(ended);
+    if (monotonic_ns() >= until_ns) break;
   }
-  return failure(fmt::format("sched_setaffinity to CPU {}: {}", cpu, errno_text(shared->error)));
+  return failure(fmt::format("CPU {} was not given to noised within {} s", visiting.value().cpu(), kPatienceSeconds),
+                 "a real-time task has all of it: watch other CPUs (probe.cpus, probe.watched_cpus), or let go of it "
+                 "for a moment");
 }
 
 }  // namespace noised::kernel

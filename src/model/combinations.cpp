@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <unordered_map>
 #include <utility>
 
 namespace noised {
@@ -41,17 +40,14 @@ void CombinationTable::merge(const CombinationTable& other) {
   other_.moments.merge(other.other_.moments);
 }
 
-void CombinationTable::let_go(std::span<const Departure> departures) {
-  std::unordered_map<SourceId, SourceId> into;
-  for (const Departure& departure : departures) into.emplace(departure.from, departure.into);
+void CombinationTable::let_go(const Departures& departures) {
   CombinationTable renamed(limit_);
   renamed.other_.moments = other_.moments;
   for (const Combination& entry : entries_) {
     std::array<SourceId, CombinationKey::kCapacity> sources{};
     std::size_t size = 0;
     for (const SourceId source : entry.key.sources()) {
-      const auto found = into.find(source);
-      const SourceId now = found == into.end() ? source : found->second;
+      const SourceId now = departures.now(source);
       if (std::find(sources.begin(), sources.begin() + size, now) == sources.begin() + size) sources[size++] = now;
     }
     renamed.find_or_make(CombinationKey(std::span(sources).first(size))).moments.merge(entry.moments);

@@ -61,7 +61,7 @@ class CombinationTable {
   void merge(const CombinationTable& other);
 
   /// Each of these sources becomes another one, and combinations that are equal then become one.
-  void let_go(std::span<const Departure> departures);
+  void let_go(const Departures& departures);
 
   /// The combinations kept, in the order in which they were first seen.
   [[nodiscard]] std::span<const Combination> kept() const { return entries_; }

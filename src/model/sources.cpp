@@ -21,8 +21,6 @@ constexpr std::array<std::string_view, kCategoryCount> kCategoryNames = {
     "nmi",      "hypervisor", "hardware",   "overhead",   "unexplained",
 };
 
-constexpr std::string_view kOwnOther = "noised/other";
-
 std::string key_of(Kind kind, std::string_view name) {
   std::string key(1, static_cast<char>(kind));
   key.append(name);
@@ -99,6 +97,16 @@ Category category_of(Kind kind, std::string_view name) {
   return Category::unexplained;
 }
 
+Departures::Departures(std::vector<Departure> all) : all_(std::move(all)), place_of_(SourceTable::kCapacity, 0) {
+  for (std::size_t place = 0; place < all_.size(); ++place)
+    place_of_[SourceTable::slot_of(all_[place].from)] = static_cast<std::uint32_t>(place + 1);
+}
+
+SourceId Departures::now(SourceId id) const {
+  const std::uint32_t place = place_of_[SourceTable::slot_of(id)];
+  return place != 0 && all_[place - 1].from == id ? all_[place - 1].into : id;
+}
+
 SourceTable::SourceTable(CategoryChoices chosen)
     : chosen_(std::move(chosen)),
       sources_(std::make_unique<Source[]>(kCapacity)),
@@ -166,6 +174,7 @@ std::optional<Departure> SourceTable::departure(SourceId id) {
   const Source& source = at(id);
   const SourceId others = other(Kind::task);
   if (source.kind != Kind::task || id == others || !has(id) || id / kCapacity + 1 == kRounds) return std::nullopt;
+  if (source.name == kLeavingIdle) return std::nullopt;
   if (source.category != at(others).category || chosen_.contains(fmt::format("task:{}", source.name)))
     return std::nullopt;
   if (!is_own(Kind::task, source.name)) return Departure{id, others};

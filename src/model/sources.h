@@ -27,6 +27,9 @@ struct Source {
 /// task's. It is longer than any task's own name can be.
 inline constexpr std::string_view kLeavingIdle = "leaving idle state";
 
+/// Where names of noised's own go when they leave.
+inline constexpr std::string_view kOwnOther = "noised/other";
+
 /// True for the task of noised's own threads, which are called noised or noised/..., and of noisectl. Their names are
 /// all that is known of them, and anybody may choose these.
 bool is_own(Kind kind, std::string_view name);
@@ -41,6 +44,20 @@ using CategoryChoices = std::map<std::string, Category, std::less<>>;
 struct Departure {
   SourceId from = 0;
   SourceId into = 0;
+};
+
+/// Names that leave together.
+class Departures {
+ public:
+  explicit Departures(std::vector<Departure> all);
+
+  [[nodiscard]] std::span<const Departure> all() const { return all_; }
+  /// Where this source goes if it is one of them; else it stays what it is.
+  [[nodiscard]] SourceId now(SourceId id) const;
+
+ private:
+  std::vector<Departure> all_;
+  std::vector<std::uint32_t> place_of_;  // by slot: in `all_`, from 1; 0: none of it leaves
 };
 
 /// One thread changes it. An id is a slot and how many names left that slot before: an id that is kept for too long is

@@ -61,9 +61,9 @@ void CpuStatistics::add_combination(std::span<const SourceId> ordered_unique, st
   combinations_.add(ordered_unique, detour_ns);
 }
 
-void CpuStatistics::let_go(std::span<const Departure> departures) {
+void CpuStatistics::let_go(const Departures& departures) {
   bool any = false;
-  for (const Departure& departure : departures) {
+  for (const Departure& departure : departures.all()) {
     const SourceStatistics* const from = source(departure.from);
     if (from == nullptr) continue;
     any = true;

@@ -61,7 +61,7 @@ class CpuStatistics {
   void add_combination(std::span<const SourceId> ordered_unique, std::uint64_t detour_ns);
 
   /// What was counted of each becomes a part of where it goes. Told before their slots are used again.
-  void let_go(std::span<const Departure> departures);
+  void let_go(const Departures& departures);
 
   /// Makes `other` equal to this, reusing its memory: allocates only for what `other` has not held before.
   void copy_to(CpuStatistics& other) const;

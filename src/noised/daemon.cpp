@@ -200,8 +200,16 @@ Status Daemon::start_tracer() {
   if (is_virtual_) {
     run_.unsupported.emplace_back("vector hypervisor_callback: it has no tracepoint, its time counts as hypervisor");
   }
-  if (const auto reason = system::smi_unsupported(cpus_.probe.front())) {
+  const auto online = online_cpus();
+  if (!online) return online.error();
+  std::vector<unsigned> late;  // offline, and their counters with them
+  std::ranges::set_difference(cpus_.probe, online.value(), std::back_inserter(late));
+  const auto there = std::ranges::find_first_of(cpus_.probe, online.value());
+  if (const auto reason = system::smi_unsupported(there == cpus_.probe.end() ? cpus_.probe.front() : *there)) {
     run_.unsupported.push_back("system management interrupts: " + *reason);
+  } else if (!late.empty() && has_loops()) {
+    run_.unsupported.push_back("system management interrupts of CPUs " + format_cpu_list(late) +
+                               ": they were offline at the start");
   } else if (rests()) {
     run_.unsupported.emplace_back("system management interrupts: those of rests cannot be told apart");
   }

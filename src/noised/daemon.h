@@ -11,6 +11,7 @@
 #include "account/report_builder.h"
 #include "base/cpus.h"
 #include "base/result.h"
+#include "kernel/begin_watching.h"
 #include "model/views.h"
 #include "noised/api/watch_stream.h"
 #include "noised/api/web.h"
@@ -102,6 +103,7 @@ class Daemon {
   system::ClockSourceWatch clock_source_;
   std::uint64_t clock_source_due_ns_ = 0;
   std::uint64_t online_due_ns_ = 0;
+  std::optional<kernel::Visiting> late_visit_;
   std::vector<unsigned> unwatched_;              // of those to be watched, since they were offline at the start
   std::optional<DrainPriority> drain_priority_;  // where service.realtime asks for it
   std::optional<UnixSocket> socket_;

@@ -122,14 +122,21 @@ bool Daemon::tell_of_offline(std::uint64_t now_ns) {
   return changed;
 }
 
-// Once it is there, a CPU that was offline at the start; false: it could not be visited yet.
+// Once it is there, a CPU that was offline at the start is visited, one at a time and without waiting: a real-time task
+// may have all of it. False: not yet.
 bool Daemon::begin_late(unsigned cpu) {
   const auto at = std::ranges::find(unwatched_, cpu);
   if (at == unwatched_.end()) return true;
-  if (const Status begun = kernel::begin_watching({{cpu, &tracer_->state(cpu)}}); !begun) {
-    log_.debug("{}", begun.error().line());
+  if (!late_visit_) {
+    auto started = kernel::Visiting::start({{cpu, &tracer_->state(cpu)}});
+    if (started) late_visit_ = std::move(started).value();
     return false;
   }
+  if (late_visit_->cpu() != cpu) return false;
+  const auto ended = late_visit_->ended();
+  if (!ended) return false;
+  late_visit_.reset();
+  if (!*ended) return false;
   unwatched_.erase(at);
   return true;
 }

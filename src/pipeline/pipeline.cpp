@@ -352,13 +352,14 @@ void Pipeline::drain() {
 // reads names: the next time, then.
 void Pipeline::let_names_go() {
   if (sink_ != nullptr) return;
-  const std::vector<Departure> departures = names_.silent();
-  if (departures.empty()) return;
+  std::vector<Departure> silent = names_.silent();
+  if (silent.empty()) return;
   const auto held = sources_.try_hold();
   if (!held) return;
+  const Departures departures(std::move(silent));
   for (Stream& stream : streams_) stream.watched.counter().let_go(departures);
   if (tasks_) tasks_->let_go(departures);
-  names_.let_go(departures);
+  names_.let_go(departures.all());
 }
 
 // Every 10 s, on the daemon's own CPU: a snapshot without statistics.

@@ -29,8 +29,10 @@ StealCounts::StealCounts(system::KernelEvents& kernel, system::StealClock* clock
 void StealCounts::read(Cpu& cpu, const std::vector<std::uint64_t>& stat_ns) {
   const volatile noised_cpu& state = kernel_.state(cpu.cpu);
   cpu.by_tick = state.steal_known != 0;
-  const std::uint64_t now_ns = cpu.by_tick ? state.steal_ns : cpu.cpu < stat_ns.size() ? stat_ns[cpu.cpu] : 0;
+  const std::uint64_t listed_ns = cpu.cpu < stat_ns.size() ? stat_ns[cpu.cpu] : system::kNeverListed;
+  const std::uint64_t now_ns = cpu.by_tick ? state.steal_ns : listed_ns;
   std::uint64_t& then_ns = cpu.by_tick ? cpu.tick_ns : cpu.stat_ns;
+  if (now_ns == system::kNeverListed) return;
   cpu.stolen_ns += now_ns - std::min(then_ns, now_ns);
   then_ns = now_ns;
 }

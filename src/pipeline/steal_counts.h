@@ -34,9 +34,9 @@ class StealCounts {
  private:
   struct Cpu {
     unsigned cpu;
-    bool by_tick = false;       // the programs have read it
-    std::uint64_t tick_ns = 0;  // what they had counted at the last look, as the next
-    std::uint64_t stat_ns = 0;
+    bool by_tick = false;                          // the programs have read it
+    std::uint64_t tick_ns = 0;                     // what they had counted at the last look, as the next
+    std::uint64_t stat_ns = system::kNeverListed;  // the first that is counts as none: it was before
     std::uint64_t stolen_ns = 0;
   };
 

@@ -21,6 +21,11 @@ constexpr unsigned kGaugeTries = 20;  // some 10 s
 
 constexpr std::size_t kFewCpus = 32;
 
+// False: it is a loop's, or was offline since the start.
+bool has_tasks(const volatile noised_cpu& state) {
+  return state.watched == NOISED_WATCH_TASKS || state.watched == NOISED_WATCH_IDLE;
+}
+
 std::unique_ptr<EntryGauge> start_gauge(const TaskPipelineOptions& options) {
   return options.gauges_entries ? EntryGauge::start(options.cpus) : nullptr;
 }
@@ -64,6 +69,8 @@ void TaskPipeline::look_at_current(Stream& stream) {
   const bool same = stream.current && stream.current->pid == pid && stream.current->start_ns == start_ns;
   const bool torn = kind == NOISED_SWITCHING || state.task_start_ns != start_ns || state.current_pid != pid;
   stream.idle_since_ns = torn || is_user ? 0 : start_ns;
+  // Nobody's CPU, or a loop's, then as now: what its tasks lost before was in the ring.
+  if (stream.had_no_task && !has_tasks(state)) stream.idle_since_ns = 1;
   if (torn || !is_user || start_ns == 0) {
     stream.current.reset();
     return;
@@ -77,6 +84,7 @@ void TaskPipeline::begin_read(std::size_t place) {
   Stream& stream = streams_[place];
   const volatile noised_cpu& state = parts_.kernel.state(stream.cpu());
   stream.settled = state.depth == 0;
+  stream.had_no_task = !has_tasks(state);
   stream.begin_drain();
   stream.runs.clear();
 }
@@ -298,7 +306,7 @@ void TaskPipeline::ran(std::size_t cpu, const account::TaskRun& run, const accou
   }
 }
 
-void TaskPipeline::let_go(std::span<const Departure> departures) {
+void TaskPipeline::let_go(const Departures& departures) {
   for (const auto& counter : own_counters_) counter->let_go(departures);
   for (auto& account : accounts_) {
     if (account) account->counts.let_go(departures);

@@ -76,7 +76,7 @@ class TaskPipeline : private account::WatchSink {
     for (const auto& counter : own_counters_) counter->recent().turn();
   }
   /// Names leave, as LedgerCounter::let_go() has it, where no loop counts and in what is counted for groups.
-  void let_go(std::span<const Departure> departures);
+  void let_go(const Departures& departures);
   /// On all of its CPUs.
   [[nodiscard]] account::DroppedOrigins dropped_origins() const;
   /// From the next drain on, intervals, losses and runs are told to this sink too (nullptr: to none).
@@ -108,6 +108,7 @@ class TaskPipeline : private account::WatchSink {
     bool has_loop;
     account::LedgerCounter* counter;
     std::optional<account::CurrentTask> current;  // as of this drain
+    bool had_no_task = false;                     // when it began, nobody watched tasks there
     bool settled = false;                         // no frame was open when it began
     std::uint64_t ran_until_ns = 0;               // the end of the last run of any task
     std::uint64_t busy_until_ns = 0;              // likewise, of no kernel thread

@@ -268,6 +268,7 @@ Status Probe::begin() {
 
 std::optional<std::uint64_t> Probe::switches() const {
   if (!running_) return switches_;
+  if (progress_.last_ticks.load(std::memory_order_acquire) == 0) return 0;  // it has not begun
   const std::uint64_t before = switches_before_.load(std::memory_order_acquire);
   const auto now = involuntary_switches(static_cast<pid_t>(state_.probe_pid));
   return now && *now >= before ? std::optional(*now - before) : std::nullopt;

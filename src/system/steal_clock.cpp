@@ -39,7 +39,7 @@ void parse_steal(std::string_view stat, std::uint64_t step_ns, std::vector<std::
     bool good = true;
     for (int column = 0; column < kStealColumn && good; ++column) good = take_number(line, value);
     if (!good || value > UINT64_MAX / step_ns) continue;
-    if (stolen_ns.size() <= cpu) stolen_ns.resize(cpu + 1, 0);
+    if (stolen_ns.size() <= cpu) stolen_ns.resize(cpu + 1, kNeverListed);
     stolen_ns[cpu] = value * step_ns;
   }
 }
@@ -78,7 +78,8 @@ std::uint64_t StealClock::step_ns() { return kSecondNs / static_cast<std::uint64
 
 bool StealClock::counts() {
   const auto& stolen_ns = read();
-  return std::any_of(stolen_ns.begin(), stolen_ns.end(), [](std::uint64_t ns) { return ns != 0; });
+  return std::any_of(stolen_ns.begin(), stolen_ns.end(),
+                     [](std::uint64_t ns) { return ns != 0 && ns != kNeverListed; });
 }
 
 }  // namespace noised::system

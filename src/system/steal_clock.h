@@ -14,7 +14,8 @@
 namespace noised::system {
 
 /// Puts steal time by CPU number into `stolen_ns`, from the text of /proc/stat; CPUs that it does not list (offline)
-/// keep what they had, or 0.
+/// keep what they had, or kNeverListed.
+inline constexpr std::uint64_t kNeverListed = UINT64_MAX;
 void parse_steal(std::string_view stat, std::uint64_t step_ns, std::vector<std::uint64_t>& stolen_ns);
 
 /// Whether a hypervisor runs this machine: then time without kernel activity is its. The processor says so (CPUID 1,

@@ -7,6 +7,7 @@
 #include <ranges>
 #include <tuple>
 
+#include "model/sources.h"
 #include "views/text.h"
 
 namespace noised::client {
@@ -75,17 +76,37 @@ TopCpu cpu_difference(const ReportCpu& was, const ReportCpu& is) {
   return cpu;
 }
 
-TopSource source_difference(const ReportSource* was, const ReportSource& is, std::uint64_t observed_ns) {
-  const std::uint64_t total = grown(was == nullptr ? 0 : was->total_ns, is.total_ns);
+// What there was of it before.
+struct Earlier {
+  std::uint64_t total_ns = 0;
+  std::uint64_t count = 0;
+};
+
+TopSource source_difference(const Earlier& was, const ReportSource& is, std::uint64_t observed_ns) {
+  const std::uint64_t total = grown(was.total_ns, is.total_ns);
   TopSource source;
   source.key = {is.cpu, label_of(is.kind, is.name)};
   source.category = is.category;
-  source.count = grown(was == nullptr ? 0 : was->count, is.count);
+  source.count = grown(was.count, is.count);
   source.per_second = per_second(source.count, observed_ns);
   source.stolen_share = ratio(total, observed_ns);
   source.mean_ns = source.count == 0 ? 0 : total / source.count;
   source.max_ns = is.max_ns;
   return source;
+}
+
+// A task whose name has left between the two is a part of the others: what it had before did not happen since.
+std::map<SourceKey, Earlier> earlier_of(const Report& before, const Report& after) {
+  const auto still = by_key(after);
+  std::map<SourceKey, Earlier> earlier;
+  for (const ReportSource& was : before.sources) {
+    SourceKey key = key_of(was);
+    if (was.kind == to_string(Kind::task) && !still.contains(key))
+      key = {was.cpu, was.kind, is_own(Kind::task, was.name) ? kOwnOther : "other"};
+    earlier[key].total_ns += was.total_ns;
+    earlier[key].count += was.count;
+  }
+  return earlier;
 }
 
 }  // namespace
@@ -111,10 +132,10 @@ TopDelta difference(const TopSample& before, const TopSample& after) {
     delta.cpus.push_back(cpu_difference(was, is));
     delta.cpus.back().interval_max_ns = interval_max(before, after, was, is);
   }
-  const auto known = by_key(before.report);
+  const std::map<SourceKey, Earlier> earlier = earlier_of(before.report, after.report);
   for (const ReportSource& is : after.report.sources) {
-    const auto was = known.find(key_of(is));
-    delta.sources.push_back(source_difference(was == known.end() ? nullptr : was->second, is, observed_ns[is.cpu]));
+    const auto was = earlier.find(key_of(is));
+    delta.sources.push_back(source_difference(was == earlier.end() ? Earlier() : was->second, is, observed_ns[is.cpu]));
   }
   return delta;
 }

@@ -6,6 +6,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -197,48 +198,60 @@ struct SourceFamilies {
   }
 
   void add_cpu(Metrics& metrics, std::size_t index, const account::CpuSnapshot& cpu, const SourceTable& sources) {
-    struct Sum {
-      std::uint64_t ns = 0;
-      std::uint64_t times = 0;
-    };
     const std::string name = cpu_name(cpu);
-    metrics.forget_departed(index, cpu.statistics);
-    std::map<std::pair<Category, Kind>, Sum> others;
+    if (metrics.cpus_.size() <= index) metrics.cpus_.resize(index + 1);
+    Metrics::Cpu& known = metrics.cpus_[index];
+    metrics.forget_departed(known, cpu.statistics);
+    std::map<std::pair<Category, Kind>, Metrics::Sum> others;
     cpu.statistics.for_each_source([&](const SourceStatistics& statistics) {
       const Source& source = sources.at(statistics.id);
-      const Moments& moments = statistics.moments;
+      Metrics::Sum sum{statistics.moments.total_ns(), statistics.moments.count()};
+      const bool is_task = source.kind == Kind::task;
+      // What series told that have ended does not come again: it would be a jump, and a rate that never was.
+      if (is_task && source.name == "other") Metrics::take(sum, known.departed);
+      if (is_task && source.name == kOwnOther) Metrics::take(sum, known.own_departed);
       // A full table of sources has an "other" of its own.
-      if (source.name != "other" && metrics.admit(index, statistics.id)) {
-        add(name, source.category, source.kind, source.name, moments.total_ns(), moments.count());
-        return;
+      if (source.name != "other") {
+        Metrics::Decision& decision = metrics.decide(known, statistics.id, is_own(source.kind, source.name));
+        if (decision.own_series) {
+          decision.told = sum;
+          add(name, source.category, source.kind, source.name, sum.ns, sum.times);
+          return;
+        }
       }
-      Sum& sum = others[{source.category, source.kind}];
-      sum.ns += moments.total_ns();
-      sum.times += moments.count();
+      Metrics::add(others[{source.category, source.kind}], sum);
     });
     for (const auto& [key, sum] : others) add(name, key.first, key.second, "other", sum.ns, sum.times);
   }
 };
 
-bool Metrics::admit(std::size_t cpu_index, SourceId source) {
-  if (decisions_.size() <= cpu_index) decisions_.resize(cpu_index + 1);
-  std::vector<Decision>& decisions = decisions_[cpu_index];
-  const std::size_t slot = SourceTable::slot_of(source);
-  if (decisions.size() <= slot) decisions.resize(slot + 1);
-  Decision& decision = decisions[slot];
-  if (!decision.made) {
-    decision = {source, true, admitted_count_ < series_cap_};
-    ++(decision.own_series ? admitted_count_ : over_cap_);
-  }
-  return decision.own_series;
+void Metrics::add(Sum& sum, const Sum& more) {
+  sum.ns += more.ns;
+  sum.times += more.times;
 }
 
-// What they took is in "other" now, and their series are free.
-void Metrics::forget_departed(std::size_t cpu_index, const CpuStatistics& statistics) {
-  if (cpu_index >= decisions_.size()) return;
-  for (Decision& decision : decisions_[cpu_index]) {
+void Metrics::take(Sum& sum, const Sum& less) {
+  sum.ns -= std::min(sum.ns, less.ns);
+  sum.times -= std::min(sum.times, less.times);
+}
+
+Metrics::Decision& Metrics::decide(Cpu& cpu, SourceId source, bool of_noised) {
+  const std::size_t slot = SourceTable::slot_of(source);
+  if (cpu.decisions.size() <= slot) cpu.decisions.resize(slot + 1);
+  Decision& decision = cpu.decisions[slot];
+  if (!decision.made) {
+    decision = {source, true, admitted_count_ < series_cap_, of_noised, {}};
+    ++(decision.own_series ? admitted_count_ : over_cap_);
+  }
+  return decision;
+}
+
+// Their series are free, and what these told is counted in others' sources.
+void Metrics::forget_departed(Cpu& cpu, const CpuStatistics& statistics) {
+  for (Decision& decision : cpu.decisions) {
     if (!decision.made || statistics.source(decision.source) != nullptr) continue;
     --(decision.own_series ? admitted_count_ : over_cap_);
+    add(decision.of_noised ? cpu.own_departed : cpu.departed, decision.told);
     decision = Decision();
   }
 }

@@ -26,18 +26,31 @@ class Metrics {
   std::string text(const account::Snapshot& snapshot, const SourceTable& sources, const account::RunDescription& run);
 
  private:
+  struct Sum {
+    std::uint64_t ns = 0;
+    std::uint64_t times = 0;
+  };
   struct Decision {
     SourceId source = 0;
     bool made = false;
     bool own_series = false;
+    bool of_noised = false;
+    Sum told;
   };
-  [[nodiscard]] bool admit(std::size_t cpu_index, SourceId source);
-  void forget_departed(std::size_t cpu_index, const CpuStatistics& statistics);
+  struct Cpu {
+    std::vector<Decision> decisions;  // by slot of the source
+    Sum departed;                     // what series of their own told of names that are "other" now,
+    Sum own_departed;                 // and of those that are "noised/other"
+  };
+  static void add(Sum& sum, const Sum& more);
+  static void take(Sum& sum, const Sum& less);
+  [[nodiscard]] Decision& decide(Cpu& cpu, SourceId source, bool of_noised);
+  void forget_departed(Cpu& cpu, const CpuStatistics& statistics);
 
   std::size_t series_cap_;
   std::size_t admitted_count_ = 0;
   std::size_t over_cap_ = 0;
-  std::vector<std::vector<Decision>> decisions_;  // by index of the CPU and slot of the source
+  std::vector<Cpu> cpus_;  // by index
   friend struct SourceFamilies;
 };
 

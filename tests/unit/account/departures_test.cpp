@@ -152,7 +152,7 @@ class Churn {
       names.emplace_back(sources.at(id).name, sources.at(departure->into).name);
     }
     for (Cpu& cpu : cpus_) {
-      cpu.counter.let_go(departures);
+      cpu.counter.let_go(Departures(departures));
       for (const auto& [from, into] : names) cpu.oracle.rename(from, into);
     }
     sources.let_go(departures);

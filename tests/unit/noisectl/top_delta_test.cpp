@@ -137,3 +137,26 @@ TEST_CASE("a restart is seen by its start, its age or a counter that went back",
   SECTION("a CPU is gone") { after.cpus.clear(); }
   CHECK(client::restarted(before, after));
 }
+
+TEST_CASE("what a name had that left is no growth of the others", "[noisectl]") {
+  TopSample before = first();
+  TopSample after = first();
+  after.report.elapsed_ns += 2'000'000'000;
+  after.report.cpus[0].observed_ns += 2'000'000'000;
+  const auto task = [&](const std::string& name, std::uint64_t total_ns, std::uint64_t count) {
+    ReportSource source = before.report.sources[0];
+    source.kind = "task";
+    source.name = name;
+    source.total_ns = total_ns;
+    source.count = count;
+    return source;
+  };
+  before.report.sources = {task("gone", 5'000, 5), task("other", 1'000, 1), task("noised/1", 7'000, 7)};
+  after.report.sources = {task("other", 6'300, 7), task("noised/other", 7'100, 8)};
+  const client::TopDelta delta = client::difference(before, after);
+  REQUIRE(delta.sources.size() == 2);
+  CHECK(delta.sources[0].count == 1);
+  CHECK(delta.sources[0].mean_ns == 300);
+  CHECK(delta.sources[1].count == 1);
+  CHECK(delta.sources[1].mean_ns == 100);
+}

@@ -252,3 +252,38 @@ TEST_CASE("nobody is told to have a CPU while it switches", "[watch]") {
   CHECK(pipeline.current_pid(0) == 0);
   CHECK(batch.settled_ns > 0);
 }
+
+TEST_CASE("a CPU that nobody watches, or that a loop has, keeps no loss of others from being told", "[watch]") {
+  constexpr std::uint64_t kDrainNs = 2'000'000'000;
+  OneRing ring;
+  noised_cpu& state = ring.state(0);
+  SourceTable sources;
+  Names names{sources, Kallsyms::parse("")};
+  DrainClock clock{[] { return kDrainNs; }};
+  Services services;
+  Chains chains{names, sources, services};
+  DetourFeed feed;
+  TaskPipeline pipeline({{ring, names, clock}, sources, chains, feed}, {{0}, Kind::hypervisor, {}, false},
+                        kDrainNs - 1'000'000'000);
+  pipeline.begin_account(kGroup, true, true, kDrainNs - 1'000'000'000);
+  LossBatch batch;
+  const auto drain = [&] {
+    pipeline.join(kDrainNs, MissedRuns{}, false);
+    pipeline.take_losses(kGroup, batch);
+    return batch.settled_ns;
+  };
+  // It came to its tasks, or from them, while its ring was read: what they lost comes with the next drain.
+  for (const noised_u32 now : {NOISED_WATCH_NOTHING, NOISED_WATCH_LOOP}) {
+    state.watched = NOISED_WATCH_TASKS;
+    pipeline.begin_read(0);
+    state.watched = now;
+    pipeline.end_read(0);
+    CHECK(drain() == 0);
+  }
+  for (const noised_u32 always : {NOISED_WATCH_NOTHING, NOISED_WATCH_LOOP}) {
+    state.watched = always;
+    pipeline.begin_read(0);
+    pipeline.end_read(0);
+    CHECK(drain() > 0);
+  }
+}

@@ -124,10 +124,10 @@ TEST_CASE("steal time is the eighth number of a CPU's line", "[trace]") {
   parse_steal("cpu  1 2 3 4 5 6 7 99 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\ncpu2 1 2 3 4 5 6 7 11\nintr 5\n", 10, stolen);
   REQUIRE(stolen.size() == 3);
   CHECK(stolen[0] == 80);
-  CHECK(stolen[1] == 0);
+  CHECK(stolen[1] == kNeverListed);
   CHECK(stolen[2] == 110);
   parse_steal("cpu0 1 2 3\ncpu1 x\ncpu99999999 1 2 3 4 5 6 7 8\ncpu", 10, stolen);  // what does not fit changes nothing
-  CHECK(stolen == std::vector<std::uint64_t>{80, 0, 110});
+  CHECK(stolen == std::vector<std::uint64_t>{80, kNeverListed, 110});
   CHECK(StealClock::step_ns() == 10'000'000);
   auto clock = StealClock::open();
   REQUIRE(clock.ok());
