@@ -273,14 +273,14 @@ TEST_CASE("a CPU that nobody watches, or that a loop has, keeps no loss of other
     return batch.settled_ns;
   };
   // It came to its tasks, or from them, while its ring was read: what they lost comes with the next drain.
-  for (const noised_u32 now : {NOISED_WATCH_NOTHING, NOISED_WATCH_LOOP}) {
+  for (const noised_u16 now : {noised_u16{NOISED_WATCH_NOTHING}, noised_u16{NOISED_WATCH_LOOP}}) {
     state.watched = NOISED_WATCH_TASKS;
     pipeline.begin_read(0);
     state.watched = now;
     pipeline.end_read(0);
     CHECK(drain() == 0);
   }
-  for (const noised_u32 always : {NOISED_WATCH_NOTHING, NOISED_WATCH_LOOP}) {
+  for (const noised_u16 always : {noised_u16{NOISED_WATCH_NOTHING}, noised_u16{NOISED_WATCH_LOOP}}) {
     state.watched = always;
     pipeline.begin_read(0);
     pipeline.end_read(0);
