@@ -2,9 +2,12 @@
 // The command line: flags over file over defaults, and one line for every mistake.
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "noised/options.h"
+#include "noised/settings.h"
 #include "unit/base/temporary_directory.h"
 
 namespace noised {
@@ -103,6 +106,21 @@ TEST_CASE("a bad flag is one line with its name and a remedy") {
   CHECK(line.refusal({"stray"}).find("stray") != std::string::npos);
   CHECK(line.refusal({"--cpus"}).find("--cpus") != std::string::npos);
   CHECK(line.refusal({"--cpus", "1", "--cpus", "2"}).find("--cpus") != std::string::npos);
+}
+
+TEST_CASE("the keys that noised.conf says have flags have them, and no others") {
+  const CommandLine line;
+  const std::string words = *line.parse({"--words"}).value().output;
+  for (const Setting& setting : settings()) {
+    std::string flag = "--" + std::string(setting.key);
+    std::ranges::replace(flag, '_', '-');
+    if (setting.section == "service" && setting.key == "listen") flag = "--web.listen-address";
+    if (setting.section == "log" && setting.key == "level") flag = "--log-level";
+    INFO(flag);
+    const bool said = setting.section == "probe" || setting.key == "socket" || setting.key == "listen" ||
+                      setting.key == "level";
+    CHECK((words.find(flag + '\n') != std::string::npos) == said);
+  }
 }
 
 TEST_CASE("help and version are output, and need no configuration") {
