@@ -2,7 +2,9 @@
 // User input must not break the promise that an error is one line.
 #include "base/text.h"
 
+#include <algorithm>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -57,6 +59,45 @@ std::string on_one_line(std::string_view text) {
 
 std::string in_quotes(std::string_view text) {
   return "'" + on_one_line(text.substr(0, kLongest)) + (text.size() > kLongest ? "...'" : "'");
+}
+
+namespace {
+
+// Edits from one to the other: a letter more, fewer, another, or two changed about (optimal string alignment).
+std::size_t edits_between(std::string_view from, std::string_view to) {
+  const std::size_t width = to.size() + 1;
+  std::vector<std::size_t> edits((from.size() + 1) * width);
+  const auto at = [&](std::size_t i, std::size_t j) -> std::size_t& { return edits[i * width + j]; };
+  for (std::size_t i = 0; i <= from.size(); ++i) {
+    for (std::size_t j = 0; j <= to.size(); ++j) {
+      if (i == 0 || j == 0) {
+        at(i, j) = i + j;
+        continue;
+      }
+      const std::size_t other = from[i - 1] == to[j - 1] ? 0 : 1;
+      at(i, j) = std::min({at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + other});
+      const bool about = i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1];
+      if (about) at(i, j) = std::min(at(i, j), at(i - 2, j - 2) + 1);
+    }
+  }
+  return edits.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest(std::string_view word, std::string_view lines) {
+  constexpr std::size_t kLongestWord = 64;
+  constexpr std::size_t kShort = 5;
+  std::size_t least = word.size() <= kShort ? 2 : 3;
+  std::optional<std::string> found;
+  while (!lines.empty() && word.size() <= kLongestWord) {
+    const std::string_view line = take_line(lines);
+    const std::size_t edits = edits_between(word, line);
+    if (edits >= least) continue;
+    least = edits;
+    found = line;
+  }
+  return found;
 }
 
 std::string errno_text(int error) { return std::generic_category().message(error); }

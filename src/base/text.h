@@ -26,6 +26,10 @@ std::string as_utf8(std::string_view text);
 /// The text with every byte that is not printable ASCII as '?': a task's name must not drive the terminal.
 std::string printable(std::string_view text);
 
+/// Of these lines the one that is most like the word, if it may have been meant: two letters more, fewer, other or
+/// changed about, or one of a short word.
+std::optional<std::string> nearest(std::string_view word, std::string_view lines);
+
 /// What an errno value means ("Permission denied").
 std::string errno_text(int error);
 

@@ -222,6 +222,12 @@ Result<Options> parse_options(int argc, const char* const* argv, const std::stri
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     return print_only(app.help());
+  } catch (const CLI::ExtrasError&) {
+    const std::vector<std::string> unknown = app.remaining();
+    const std::string word = unknown.empty() ? "" : unknown.front();
+    const auto meant = nearest(word, words_of(app));
+    return usage_error("unknown argument " + in_quotes(word),
+                       meant ? "did you mean " + in_quotes(*meant) + "?" : "noised --help lists what can be given");
   } catch (const CLI::Error& error) {
     return usage_error(error.what(), "noised --help lists what can be given");
   }

@@ -15,6 +15,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
 #include "noisectl/client/answer.h"
 #include "noisectl/commands/options.h"
 
@@ -151,8 +152,10 @@ Result<CommandLine> parse_command_line(int argc, const char* const* argv) {
   } catch (const CLI::Error& error) {
     // CLI11 asks for the command before it complains of what it took for none.
     const std::vector<std::string> unknown = app.remaining();
-    return usage_error(unknown.empty() ? first_line(error.what()) : "unknown argument '" + unknown.front() + "'",
-                       "see 'noisectl --help'");
+    if (unknown.empty()) return usage_error(first_line(error.what()), "see 'noisectl --help'");
+    const auto meant = nearest(unknown.front(), words_after(app, std::span(argv + 1, argv + own)));
+    return usage_error("unknown argument " + in_quotes(unknown.front()),
+                       meant ? "did you mean " + in_quotes(*meant) + "?" : "see 'noisectl --help'");
   }
   // CLI11 has required that there is one.
   const auto asked = std::ranges::find_if(

@@ -112,4 +112,18 @@ TEST_CASE("quoted user input stays on one line and short") {
   CHECK(in_quotes(std::string(300, 'x')) == "'" + std::string(100, 'x') + "...'");
 }
 
+TEST_CASE("the nearest of some words is found, if one is near") {
+  const std::string lines = "top\nreport\nrecord\nreload\n--threshold\n";
+  CHECK(nearest("repotr", lines) == "report");  // two letters changed about
+  CHECK(nearest("recrod", lines) == "record");
+  CHECK(nearest("tpo", lines) == "top");
+  CHECK(nearest("--treshhold", lines) == "--threshold");
+  CHECK(nearest("report", lines) == "report");
+  CHECK_FALSE(nearest("tip5", lines));
+  CHECK_FALSE(nearest("", lines));
+  CHECK_FALSE(nearest("something", lines));
+  CHECK_FALSE(nearest(std::string(1000, 'x'), lines));
+  CHECK_FALSE(nearest("report", ""));
+}
+
 }  // namespace noised

@@ -333,3 +333,16 @@ TEST_CASE("a shell that completes is told every command and every option", "[noi
   CHECK(lines({"--words", "baseline", "diff"}).contains("--json"));
   CHECK(lines({"--words", "nothing", "watch", "-"}).contains("--cgroup"));
 }
+
+TEST_CASE("what is written a little wrong is answered with what was meant", "[noisectl]") {
+  const auto refusal = [](const std::vector<const char*>& arguments) {
+    const auto parsed = parse(arguments);
+    REQUIRE_FALSE(parsed.ok());
+    CHECK(parsed.error().code == ExitCode::usage);
+    return parsed.error().line();
+  };
+  CHECK(refusal({"repot"}) == "unknown argument 'repot': did you mean 'report'?");
+  CHECK(refusal({"report", "--jsn"}) == "unknown argument '--jsn': did you mean '--json'?");
+  CHECK(refusal({"baseline", "dif"}).find("did you mean 'diff'?") != std::string::npos);
+  CHECK(refusal({"everything"}) == "unknown argument 'everything': see 'noisectl --help'");
+}

@@ -102,7 +102,8 @@ TEST_CASE("a bad flag is one line with its name and a remedy") {
         "--report: needs --duration: say how long to measure, such as --duration 10s");
   CHECK(line.refusal({"--socket", std::string(200, 's').c_str()}).find("has 200 bytes") != std::string::npos);
   CHECK(line.refusal({"--config", "a\nb"}).starts_with("argument 'a?b' has a control character"));
-  CHECK(line.refusal({"--bogus"}).find("--bogus") != std::string::npos);
+  CHECK(line.refusal({"--bogus"}) == "unknown argument '--bogus': noised --help lists what can be given");
+  CHECK(line.refusal({"--treshold", "1us"}) == "unknown argument '--treshold': did you mean '--threshold'?");
   CHECK(line.refusal({"stray"}).find("stray") != std::string::npos);
   CHECK(line.refusal({"--cpus"}).find("--cpus") != std::string::npos);
   CHECK(line.refusal({"--cpus", "1", "--cpus", "2"}).find("--cpus") != std::string::npos);
@@ -117,8 +118,8 @@ TEST_CASE("the keys that noised.conf says have flags have them, and no others") 
     if (setting.section == "service" && setting.key == "listen") flag = "--web.listen-address";
     if (setting.section == "log" && setting.key == "level") flag = "--log-level";
     INFO(flag);
-    const bool said = setting.section == "probe" || setting.key == "socket" || setting.key == "listen" ||
-                      setting.key == "level";
+    const bool said =
+        setting.section == "probe" || setting.key == "socket" || setting.key == "listen" || setting.key == "level";
     CHECK((words.find(flag + '\n') != std::string::npos) == said);
   }
 }
