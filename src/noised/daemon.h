@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -103,9 +104,9 @@ class Daemon {
   system::ClockSourceWatch clock_source_;
   std::uint64_t clock_source_due_ns_ = 0;
   std::uint64_t online_due_ns_ = 0;
-  std::optional<kernel::Visiting> late_visit_;
-  std::vector<unsigned> unwatched_;              // of those to be watched, since they were offline at the start
-  std::optional<DrainPriority> drain_priority_;  // where service.realtime asks for it
+  std::map<unsigned, kernel::Visiting> late_visits_;  // by CPU
+  std::vector<unsigned> unwatched_;                   // of those to be watched, since they were offline at the start
+  std::optional<DrainPriority> drain_priority_;       // where service.realtime asks for it
   std::optional<UnixSocket> socket_;
   std::optional<Descriptor> web_socket_;
   std::string web_address_;

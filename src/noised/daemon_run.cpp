@@ -122,20 +122,20 @@ bool Daemon::tell_of_offline(std::uint64_t now_ns) {
   return changed;
 }
 
-// Once it is there, a CPU that was offline at the start is visited, one at a time and without waiting: a real-time task
-// may have all of it. False: not yet.
+// Once it is there, a CPU that was offline at the start is visited, without waiting: a real-time task may have all of
+// it. False: not yet.
 bool Daemon::begin_late(unsigned cpu) {
   const auto at = std::ranges::find(unwatched_, cpu);
   if (at == unwatched_.end()) return true;
-  if (!late_visit_) {
+  const auto visit = late_visits_.find(cpu);
+  if (visit == late_visits_.end()) {
     auto started = kernel::Visiting::start({{cpu, &tracer_->state(cpu)}});
-    if (started) late_visit_ = std::move(started).value();
+    if (started) late_visits_.emplace(cpu, std::move(started).value());
     return false;
   }
-  if (late_visit_->cpu() != cpu) return false;
-  const auto ended = late_visit_->ended();
+  const auto ended = visit->second.ended();
   if (!ended) return false;
-  late_visit_.reset();
+  late_visits_.erase(visit);
   if (!*ended) return false;
   unwatched_.erase(at);
   return true;
