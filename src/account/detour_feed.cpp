@@ -8,9 +8,25 @@
 #include <fmt/format.h>
 #include <noised/abi.h>
 
+#include "account/longest_detours.h"
+
 namespace noised::account {
 
-DetourFeed::DetourFeed(std::size_t a_drain) : staged_(a_drain), kept_(2 * a_drain), position_of_(2 * a_drain, 0) {}
+DetourFeed::DetourFeed(std::size_t a_drain, std::size_t cpus)
+    : longest_(std::make_unique<LongestDetours>(cpus)),
+      staged_(a_drain),
+      kept_(2 * a_drain),
+      position_of_(2 * a_drain, 0) {}
+
+DetourFeed::~DetourFeed() = default;
+
+void DetourFeed::note(const FeedDetour& detour) { longest_->add(detour); }
+
+void DetourFeed::for_each_longest_source(const std::function<void(SourceId)>& visit) const {
+  longest_->for_each_source(visit);
+}
+
+std::vector<FeedDetour> DetourFeed::longest(std::size_t count) { return longest_->read(count); }
 
 FeedDetour& DetourFeed::stage() {
   FeedDetour& slot = staged_[staged_next_];
@@ -20,6 +36,7 @@ FeedDetour& DetourFeed::stage() {
 }
 
 void DetourFeed::commit() {
+  longest_->commit();
   if (staged_count_ == 0) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -97,17 +98,26 @@ void to_feed(unsigned cpu, const DetourLedger& ledger, const SourceTable& source
 /// The detour with its names.
 DetourView to_view(const FeedDetour& detour, const SourceTable& sources);
 
+class LongestDetours;
+
 /// The pipeline adds without ever waiting; readers copy out at their own pace and learn how many they missed.
 class DetourFeed {
  public:
   // A host was seen to strike 24,000 times a second: 600 detours in a drain of 25 ms.
   static constexpr std::size_t kStaged = 1024;
 
-  /// Keeps twice as many detours as it takes in one drain.
-  explicit DetourFeed(std::size_t a_drain = kStaged);
+  /// Keeps twice as many detours as it takes in one drain, and the longest of each of about so many CPUs.
+  explicit DetourFeed(std::size_t a_drain = kStaged, std::size_t cpus = 1);
+  ~DetourFeed();
+  DetourFeed(const DetourFeed&) = delete;
+  DetourFeed& operator=(const DetourFeed&) = delete;
   /// Pipeline: where to write the next detour; it holds an older one. When more come in one drain than it takes, the
   /// oldest of them are not shown, but counted.
   FeedDetour& stage();
+  /// Pipeline: this one, which was staged, is whole. If it is one of the longest, it is kept for good.
+  void note(const FeedDetour& detour);
+  /// Pipeline: calls `visit` for each source of the longest: as long as they are kept, so are their names.
+  void for_each_longest_source(const std::function<void(SourceId)>& visit) const;
   /// Pipeline: the share of its room that was staged since the last commit(); above 1, some will not be shown.
   [[nodiscard]] double staged_share() const {
     return static_cast<double>(staged_count_) / static_cast<double>(staged_.size());
@@ -122,10 +132,13 @@ class DetourFeed {
   };
   /// Reader: at most `limit` detours from position `from` on (0: the oldest kept).
   Batch read(std::uint64_t from, std::size_t limit);
+  /// Reader: the longest of all CPUs since the start, the longest first, at most so many.
+  std::vector<FeedDetour> longest(std::size_t count);
   /// Reader: the position after the newest detour.
   std::uint64_t end();
 
  private:
+  std::unique_ptr<LongestDetours> longest_;
   std::vector<FeedDetour> staged_;
   std::size_t staged_next_ = 0;     // where the next goes
   std::uint64_t staged_count_ = 0;  // since the last commit

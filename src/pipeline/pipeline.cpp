@@ -56,7 +56,7 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
       proves_steal_(options.proves_steal),
       interrupts_(options.interrupts),
       counted_vectors_(interrupts_ == nullptr ? 0 : interrupts_->vectors()),
-      feed_(options.feed_size),
+      feed_(options.feed_size, cpus_of(loops, options).size()),
       started_ns_(clocks_.now_ns()),
       drained_ns_(started_ns_),
       turned_ns_(started_ns_) {
@@ -239,6 +239,7 @@ void Pipeline::add_detour(Stream& stream, const probe::TickDetour& ticks) {
   };
   account::FeedDetour& shown = feed_.stage();
   account::to_feed(stream.loop.cpu(), ledger, sources_, std::cref(describe), shown);
+  feed_.note(shown);
   if (sink_ != nullptr) sink_->detour(stream.place, ledger, tolerance_ns, shown);
 }
 
@@ -351,7 +352,8 @@ void Pipeline::drain() {
 // Not while somebody records: the names of a recording are numbered in the order in which they came. Nor while somebody
 // reads names: the next time, then.
 void Pipeline::let_names_go() {
-  if (sink_ != nullptr) return;
+  if (sink_ != nullptr || !names_.is_crowded()) return;
+  feed_.for_each_longest_source([this](SourceId source) { names_.touch(source); });
   std::vector<Departure> silent = names_.silent();
   if (silent.empty()) return;
   const auto held = sources_.try_hold();

@@ -288,6 +288,7 @@ void TaskPipeline::lost(std::size_t cpu, const account::Loss& loss, std::span<co
   shown.victim = loss.name;
   shown.victim_pid = loss.pid;
   shown.loss = loss.kind;
+  parts_.feed.note(shown);
   if (sink_ != nullptr) sink_->loss(cpu, judged, ledger, shown);
 }
 

@@ -209,9 +209,11 @@ SourceId Names::task(const char* comm) {
   return source;
 }
 
+bool Names::is_crowded() const { return sources_.tasks() > kCrowded && now_ns_ >= leave_due_ns_; }
+
 std::vector<Departure> Names::silent() {
   std::vector<Departure> departures;
-  if (sources_.tasks() <= kCrowded || now_ns_ < leave_due_ns_) return departures;
+  if (!is_crowded()) return departures;
   leave_due_ns_ = now_ns_ + kLeaveNs;
   const auto used_ns = [this](const Departure& each) { return used_ns_[SourceTable::slot_of(each.from)]; };
   for (const SourceId source : sources_.task_ids()) {

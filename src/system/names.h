@@ -39,8 +39,10 @@ class Names {
   SourceId task(const char* comm);
   /// This source is still in use: it is not silent.
   void touch(SourceId source) { used_ns_[SourceTable::slot_of(source)] = now_ns_; }
-  /// Where there are many names of tasks, now and then: those to leave, the longest silent ones first. All of them are
-  /// to be told to let_go(), or none.
+  /// True where there are many names of tasks, but not soon after silent() was asked.
+  [[nodiscard]] bool is_crowded() const;
+  /// Where it is crowded: the names to leave, the longest silent ones first. All of them are to be told to let_go(), or
+  /// none.
   std::vector<Departure> silent();
   /// These names leave the table, too.
   void let_go(std::span<const Departure> departures);

@@ -188,6 +188,10 @@ TEST_CASE("threats: beside loops, nobody but root changes, learns or holds up an
       {member, "GET /" + large, "404"},
       // Numbers that are none
       {member, "GET /v1/detours?follow=2", "400"},
+      {member, "GET /v1/detours?longest=3", "200"},
+      {member, "GET /v1/detours?longest=0", "400"},
+      {member, "GET /v1/detours?longest=-1", "400"},
+      {member, "GET /v1/detours?longest=1&follow=1", "400"},
       {member, "GET /v1/detours?min_ns=-1", "400"},
       {member, "GET /v1/detours?min_ns=99999999999999999999", "400"},
       {member, "GET /v1/detours?min_ns=%00", "400"},

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "noisectl/commands/detours.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -94,7 +97,52 @@ class DetourLines : public recording::PlayerVisitor {
   bool done_ = false;
 };
 
+/// Keeps the longest detours of a recording, the longest first.
+class LongestLines : public recording::PlayerVisitor {
+ public:
+  LongestLines(const DetoursOptions& options, const recording::Playback& playback)
+      : options_(options), playback_(playback) {}
+
+  void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) override {
+    if (is_wanted(ledger)) keep(to_view(playback_, cpu, ledger, details));
+  }
+  void loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
+            std::string_view details) override {
+    if (is_wanted(ledger)) keep(to_view(playback_, cpu, loss, ledger, details));
+  }
+  Status print() const {
+    Output output(stdout);
+    for (const DetourView& view : longest_) {
+      if (!output.write((options_.json ? views::to_json(view) : views::to_text(view)) + "\n")) break;
+    }
+    return output.finish();
+  }
+
+ private:
+  [[nodiscard]] bool is_wanted(const account::DetourLedger& ledger) const {
+    const std::uint64_t ns = ledger.detour.end_ns - ledger.detour.start_ns;
+    return ns >= options_.min_ns && (longest_.size() < options_.longest || ns > longest_.back().duration_ns);
+  }
+  void keep(const DetourView& view) {
+    if (longest_.size() == options_.longest) longest_.pop_back();
+    longest_.insert(
+        std::ranges::upper_bound(longest_, view.duration_ns, std::ranges::greater(), &DetourView::duration_ns), view);
+  }
+
+  const DetoursOptions& options_;
+  const recording::Playback& playback_;
+  std::vector<DetourView> longest_;
+};
+
 Status replay_detours(const DetoursOptions& options) {
+  if (options.longest != 0) {
+    return run_replay(options.replay, [&options](recording::Player& player) {
+      LongestLines lines(options, player.playback());
+      while (player.step(&lines)) {
+      }
+      return lines.print();
+    });
+  }
   return run_replay(options.replay, [&options](recording::Player& player) {
     DetourLines lines(options, player.playback());
     while (!lines.done() && player.step(&lines)) {
@@ -108,9 +156,16 @@ class DetoursCommand final : public CommandOf<DetoursOptions> {
   DetoursCommand() : CommandOf("detours", "the latest detours, one a line") {}
 
   void describe(CLI::App& sub) override {
-    sub.add_flag("--follow", options.follow, "go on as they happen");
+    auto* const follow = sub.add_flag("--follow", options.follow, "go on as they happen");
     sub.add_option("--min", min_, "only those at least this long")->type_name("TIME");
-    sub.add_option("--count", options.count, "end after so many")->check(number_from<std::uint64_t>(1))->type_name("N");
+    auto* const count = sub.add_option("--count", options.count, "end after so many")
+                            ->check(number_from<std::uint64_t>(1))
+                            ->type_name("N");
+    sub.add_option("--longest", options.longest, "the longest since the start, so many of them")
+        ->check(number_from<std::uint32_t>(1))
+        ->excludes(follow)
+        ->excludes(count)
+        ->type_name("N");
     add_json(sub, options.json);
   }
   Status read() override { return read_time("--min", min_, options.min_ns); }
@@ -129,7 +184,9 @@ Status run_detours(const DetoursOptions& options) {
   if (options.follow) keep_off_probed(options.socket);
   const StopSignals stop;
   DetourPrinter printer(options);
-  const std::string path = fmt::format("/v1/detours?follow={}&min_ns={}", options.follow ? 1 : 0, options.min_ns);
+  const std::string which = options.longest != 0 ? fmt::format("longest={}", options.longest)
+                                                 : fmt::format("follow={}", options.follow ? 1 : 0);
+  const std::string path = fmt::format("/v1/detours?{}&min_ns={}", which, options.min_ns);
   const Result<StreamEnd> end =
       client.value().stream(path, options.follow ? std::chrono::seconds{0} : kAnswerTime, stop.fd(),
                             [&printer](std::string_view line) { return printer.line(line); });

@@ -15,6 +15,7 @@ struct DetoursOptions : SharedOptions {
   bool follow = false;                 ///< go on until stopped
   std::uint64_t min_ns = 0;            ///< only those at least this long
   std::optional<std::uint64_t> count;  ///< end after so many
+  std::uint32_t longest = 0;           ///< so many of the longest since the start, in place of the latest; 0: these
 };
 
 /// Prints the detours of a daemon or of a recording.

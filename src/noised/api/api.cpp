@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clocks.h"
+#include "base/text.h"
 #include "noised/api/recording_stream.h"
 #include "noised/api/watch_stream.h"
 #include "probe/footprint.h"
@@ -30,6 +31,32 @@ void hide_faults(DetourView& view) {
     std::erase_if(entry.detail, [](const auto& each) { return each.first == "ip" && each.second.starts_with("0x"); });
   }
 }
+
+// The longest detours as lines of JSON, the longest first.
+class LongestStream : public StreamSource {
+ public:
+  LongestStream(const ApiContext& context, std::size_t count, std::uint64_t min_ns, bool tells_faults) {
+    const auto held = context.sources.hold();
+    for (const account::FeedDetour& detour : context.feed.longest(count)) {
+      if (detour.duration_ns < min_ns) break;
+      DetourView view = to_view(detour, context.sources);
+      if (!tells_faults) hide_faults(view);
+      pending_ += views::to_json(view) + '\n';
+    }
+  }
+
+  std::size_t read(char* buffer, std::size_t capacity) override {
+    if (at_ == pending_.size()) return kEnd;
+    const std::size_t length = std::min(capacity, pending_.size() - at_);
+    std::memcpy(buffer, pending_.data() + at_, length);
+    at_ += length;
+    return length;
+  }
+
+ private:
+  std::string pending_;
+  std::size_t at_ = 0;
+};
 
 // Detours as lines of JSON, from a position of the feed on.
 class DetourStream : public StreamSource {
@@ -126,7 +153,12 @@ StreamReply open_detours(const ApiContext& context, const HttpRequest& request) 
   if (error != std::errc{} || end != min.data() + min.size()) {
     return http_error(400, "min_ns: nanoseconds expected, not '" + min + "'");
   }
-  return std::make_unique<DetourStream>(context, follow == "1", min_ns, request.is_root());
+  const auto longest = request.query("longest");
+  if (!longest) return std::make_unique<DetourStream>(context, follow == "1", min_ns, request.is_root());
+  const auto count = to_number<std::uint32_t>(*longest);
+  if (!count || *count == 0) return http_error(400, "longest: a number above 0 expected, not '" + *longest + "'");
+  if (follow == "1") return http_error(400, "longest: those of the past, so follow=1 makes no sense");
+  return std::make_unique<LongestStream>(context, *count, min_ns, request.is_root());
 }
 
 // What is wrong with the request, or what it wants the probes to run.

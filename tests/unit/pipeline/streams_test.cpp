@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <functional>
+#include <map>
 #include <numeric>
 
 #include "unit/pipeline/node.h"
@@ -185,5 +187,24 @@ TEST_CASE("who woke a task of a measured CPU is told, also when that was another
       }
     }
     CHECK(told > 10);
+  }
+}
+
+TEST_CASE("the longest detours of each CPU are kept with their causes", "[pipeline]") {
+  const unsigned count = GENERATE(1U, 5U, 256U);
+  const std::vector<unsigned> cpus = first(count);
+  Node node(cpus);
+  node.play();
+  const std::vector<FeedDetour> longest = node.pipeline().feed().longest(SIZE_MAX);
+  std::map<unsigned, std::vector<std::string>> told;
+  for (const FeedDetour& detour : longest) told[detour.cpu].push_back(views::to_json(to_view(detour, node.sources())));
+  const std::size_t kept = count == 256 ? 8 : 20;
+  for (const unsigned cpu : cpus) {
+    INFO("CPU " << cpu);
+    std::vector<DetourView> all = node.detours(cpu);
+    std::ranges::stable_sort(all, std::ranges::greater(), &DetourView::duration_ns);
+    REQUIRE(all.size() > kept);
+    REQUIRE(told[cpu].size() == kept);
+    for (std::size_t i = 0; i < kept; ++i) CHECK(told[cpu][i] == views::to_json(all[i]));
   }
 }
