@@ -41,8 +41,8 @@ constexpr const char* kPidMax = "/proc/sys/kernel/pid_max";
 constexpr unsigned kFewPids = 2048;     // so that 10,000 tasks have each of them several times
 constexpr unsigned kTasksARound = 500;  // short ones
 constexpr unsigned kCgroupsARound = 50;
-constexpr unsigned kNamesARound = 24;  // of the task that renames itself; in an hour, more than there is room for
-constexpr unsigned kReadsARound = 50;  // from the disk that a module makes up
+constexpr unsigned kNamesARound = 150;  // of the task that renames itself; in half an hour, more than there is room for
+constexpr unsigned kReadsARound = 50;   // from the disk that a module makes up
 // The first jobs bring 500 names, and what is remembered grows to its size: from 25,876 to 30,256 KiB in three rounds.
 constexpr std::size_t kWarmLooks = 3;
 constexpr int kStep = 86'400;  // of the clock, in s
