@@ -24,17 +24,18 @@ std::string label(const analysis::RemovableSource& source) {
 }
 
 std::string delayed_html(const analysis::Projection& projection) {
-  const std::string what = "p, that a phase of a node is delayed at all: ";
-  if (projection.delayed_at_most)
-    return remark(escape_html(what + "none was; below " + format_share(*projection.delayed_at_most) + " (95%)"));
-  const analysis::Estimate& p = projection.delayed;
-  return remark(escape_html(
-      what + (p.value ? fmt::format("{} ({})", format_share(*p.value), views::share_range(p)) : needs_text(p))));
+  std::string html;
+  for (const analysis::DelayedShare& delayed : projection.delayed)
+    html += remark(escape_html(views::delayed_text(delayed)));
+  return html;
 }
 
 std::string sizes_table(const analysis::Projection& projection) {
-  TableWriter table("The job by its size; slowdown: mean duration of its phases over the grain, E(max of n) / G",
-                    {">nodes", ">phases delayed", ">95% interval", ">slowdown", ">95% interval"});
+  TableWriter table(
+      fmt::format("The job by its size; phases delayed: {}; slowdown: mean duration of its phases over the "
+                  "grain, E(max of n) / G",
+                  views::delay_name(projection.delayed.front().of_grain)),
+      {">nodes", ">phases delayed", ">95% interval", ">slowdown", ">95% interval"});
   for (const analysis::JobSize& size : projection.sizes) {
     const analysis::Estimate& delayed = size.delayed;
     const analysis::Estimate& excess = size.excess;
@@ -129,12 +130,13 @@ std::string projection_head(const PageInput& input) {
         fmt::format("No phase of {} was observed: the longest time that a CPU was observed at a stretch is {}.", grain,
                     duration_html(input.projection.longest_stretch_ns)));
   }
-  return remark(fmt::format(
+  std::string html = remark(fmt::format(
       "A job that computes for {} (the grain) between two barriers, and there waits for the slowest of its nodes; a "
-      "node is {}. CPUs and nodes are taken as independent, which bounds the cost from above. Intervals are of 95%, "
-      "for "
-      "noise as it was seen: what comes to a CPU less often than once in {} may be unseen, however long it is.",
+      "node is {}. CPUs and nodes are taken as independent. Intervals are of 95%, "
+      "for noise as it was seen: what comes to a CPU less often than once in {} may be unseen, however long it is.",
       grain, node_html(projection), views::long_time_text(projection.unseen_ns)));
+  if (projection.together) html += remark(escape_html(views::together_text(*projection.together)) + ".");
+  return html;
 }
 
 std::string projection_tables(const PageInput& input) {

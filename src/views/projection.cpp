@@ -42,6 +42,30 @@ std::string slowdown_range(const analysis::Estimate& excess) {
   return fmt::format("{} to {}", slowdown_text(*excess.low, *excess.low), slowdown_text(*excess.high, *excess.low));
 }
 
+std::string delay_name(double of_grain) {
+  return of_grain == 0 ? "at all" : fmt::format("by more than {:g}% of the grain", of_grain * 100);
+}
+
+std::string delayed_text(const analysis::DelayedShare& delayed) {
+  const std::string what = delayed.of_grain == 0
+                               ? std::string("p, that a phase of a node is delayed at all: ")
+                               : fmt::format("p, that a phase of a node is delayed by more than {:g}% of the grain: ",
+                                             delayed.of_grain * 100);
+  if (delayed.at_most) return fmt::format("{}none was; below {} (95%)", what, format_share(*delayed.at_most));
+  const analysis::Estimate& p = delayed.p;
+  return what + (p.value ? fmt::format("{} ({})", format_share(*p.value), share_range(p)) : needs_text(p));
+}
+
+std::string together_text(const analysis::Estimate& together) {
+  if (!together.value) return "whether noise of the node's CPUs comes at once or in turns: " + needs_text(together);
+  const char* const how = *together.high < 1 ? "at once" : *together.low > 1 ? "in turns" : "by chance";
+  return fmt::format(
+      "noise of the node's CPUs comes {}: its phases' mean delay is {:.2f} ({:.2f} to {:.2f}) of what chance would "
+      "make "
+      "it",
+      how, *together.value, *together.low, *together.high);
+}
+
 namespace {
 
 std::string removable_label(const analysis::RemovableSource& source) {
@@ -60,19 +84,16 @@ std::string head_text(const ProjectionView& view) {
     text += fmt::format("Not in it: CPUs {}, never observed for as long as a phase.\n",
                         fmt::join(projection.left_out, ", "));
   return text + fmt::format(
-                    "CPUs and nodes are taken as independent, which bounds the cost from above. Intervals are of 95%, "
-                    "for noise as it\nwas seen: what comes to a CPU less often than once in {} may be unseen, however "
-                    "long it is.\n",
+                    "CPUs and nodes are taken as independent. Intervals are of 95%, for noise as it was seen:\nwhat "
+                    "comes to a "
+                    "CPU less often than once in {} may be unseen, however long it is.\n",
                     long_time_text(projection.unseen_ns));
 }
 
-std::string delayed_text(const analysis::Projection& projection) {
-  if (projection.delayed_at_most)
-    return fmt::format("\np, that a phase of a node is delayed at all: none was; below {} (95%)\n",
-                       format_share(*projection.delayed_at_most));
-  const analysis::Estimate& p = projection.delayed;
-  return fmt::format("\np, that a phase of a node is delayed at all: {}\n",
-                     p.value ? fmt::format("{} ({})", format_share(*p.value), share_range(p)) : needs_text(p));
+std::string delays_text(const analysis::Projection& projection) {
+  std::string text = "\n";
+  for (const analysis::DelayedShare& delayed : projection.delayed) text += delayed_text(delayed) + "\n";
+  return text;
 }
 
 std::string exceeded_text(const analysis::Projection& projection) {
@@ -116,7 +137,9 @@ std::string sizes_text(const analysis::Projection& projection) {
                {"slowdown", Table::Align::right},
                {"95% interval", Table::Align::left}});
   for (const analysis::JobSize& size : projection.sizes) table.add(size_row(size));
-  return "\nslowdown: mean duration of the job's phases over the grain, E(max of n) / G\n" + table.text();
+  return fmt::format("\nphases delayed: {}; slowdown: mean phase of the job over the grain, E(max of n) / G\n",
+                     delay_name(projection.delayed.front().of_grain)) +
+         table.text();
 }
 
 std::string gains_text(const analysis::Projection& projection) {
@@ -186,7 +209,9 @@ std::string to_text(const ProjectionView& view) {
            fmt::format("\nno phase of {} was observed: the longest time that a CPU was observed at a stretch is {}\n",
                        format_duration(projection.grain_ns), format_duration(view.longest_stretch_ns)) +
            report_tail(view.report);
-  text += head_text(view) + delayed_text(projection) + exceeded_text(projection) + sizes_text(projection);
+  text += head_text(view);
+  if (projection.together) text += "\n" + together_text(*projection.together) + "\n";
+  text += delays_text(projection) + exceeded_text(projection) + sizes_text(projection);
   return text + gains_text(projection) + others_text(view) + report_tail(view.report);
 }
 
@@ -214,6 +239,15 @@ Json exceeded_json(const std::vector<analysis::ExceededDelay>& exceeded) {
                         {"low_ns", whole_ns(row.delay_ns.low)},
                         {"high_ns", whole_ns(row.delay_ns.high)},
                         {"needs_ns", or_null(row.delay_ns.needs_ns)}});
+  }
+  return rows;
+}
+
+Json delays_json(const std::vector<analysis::DelayedShare>& delays) {
+  Json rows = Json::array();
+  for (const analysis::DelayedShare& delayed : delays) {
+    rows.push_back(
+        Json{{"of_grain", delayed.of_grain}, {"p", estimate_json(delayed.p)}, {"p_at_most", or_null(delayed.at_most)}});
   }
   return rows;
 }
@@ -273,6 +307,7 @@ Json gains_json(const analysis::Projection& projection) {
 
 std::string to_json(const ProjectionView& view) {
   const analysis::Projection& projection = view.projection;
+  const analysis::DelayedShare first = projection.delayed.empty() ? analysis::DelayedShare() : projection.delayed[0];
   Json ranked_by = nullptr;
   if (projection.ranked_by) ranked_by = projection.sizes[*projection.ranked_by].nodes;
   return dump(Json{{"schema", "noised.projection/1"},
@@ -283,8 +318,10 @@ std::string to_json(const ProjectionView& view) {
                    {"observed_ns", projection.observed_ns},
                    {"unseen_ns", projection.unseen_ns},
                    {"confidence", 0.95},
-                   {"p", estimate_json(projection.delayed)},
-                   {"p_at_most", or_null(projection.delayed_at_most)},
+                   {"p", estimate_json(first.p)},
+                   {"p_at_most", or_null(first.at_most)},
+                   {"delays", delays_json(projection.delayed)},
+                   {"together", projection.together ? estimate_json(*projection.together) : Json(nullptr)},
                    {"exceeded", exceeded_json(projection.exceeded)},
                    {"sizes", sizes_json(projection.sizes)},
                    {"ranked_by_nodes", std::move(ranked_by)},

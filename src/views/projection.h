@@ -20,6 +20,12 @@ std::string long_time_text(std::uint64_t ns);
 std::string needs_text(const analysis::Estimate& estimate);
 /// The interval of a share that has one.
 std::string share_range(const analysis::Estimate& estimate);
+/// "at all", or "by more than 1% of the grain".
+std::string delay_name(double of_grain);
+/// How likely a phase of a node is delayed by more than a share of the grain.
+std::string delayed_text(const analysis::DelayedShare& delayed);
+/// Whether noise comes to the CPUs of a node together, with the figure that says so.
+std::string together_text(const analysis::Estimate& together);
 /// 1 + excess, with as many decimals as `least`, its lower end, has before its second digit: "1.32", "1.000012".
 std::string slowdown_text(double excess, double least);
 /// The interval of an excess that has one, as slowdowns.

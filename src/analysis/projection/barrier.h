@@ -60,8 +60,8 @@ class DelayTail {
 // From the phases of a node's CPUs to those of a job on many such nodes (Tsafrir et al. 2005, section 2.4). Pure.
 
 /// How long a phase of a node is delayed: F(x), the probability of no more than x, is the product of those of its CPUs,
-/// which all are busy with the same job. CPUs and nodes are taken as independent, as the paper does: where noise comes
-/// to several at once, its delays overlap, and the job loses less than this says.
+/// which all are busy with the same job. CPUs and nodes are taken as independent: where noise comes to several at once,
+/// its delays overlap, and the job loses less than this says; where it takes turns, more (Projection::together).
 class DelayCurve {
  public:
   /// Multiplies by one more CPU; of its begins inside detours, `kept` (all: null) tells the share that counts, by

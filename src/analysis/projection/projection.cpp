@@ -79,6 +79,7 @@ class Projector {
     for (const ProjectedCpu* const cpu : cpus_) wholes.push_back(&cpu->phases->whole());
     node_ = node_curves(wholes, input_.nodes);
     add_delayed();
+    add_together();
     add_exceeded();
     add_sizes();
     add_gains();
@@ -110,10 +111,46 @@ class Projector {
   }
 
   void add_delayed() {
-    const double p = node_.anywhere.whole.delayed();
-    if (p <= 0) projection_.delayed_at_most = std::min(1.0, 3 / sample(1, 0).independent);
-    projection_.delayed =
-        estimate(p, node_.anywhere.each([](const DelayCurve& curve) { return curve.delayed(); }), sample(1, 0));
+    for (const double of_grain : input_.delays) {
+      const double delay_ns = of_grain * grain();
+      const auto share = [delay_ns](const DelayCurve& curve) {
+        return delay_ns < 1 ? curve.delayed() : curve.delayed_from(delay_ns);
+      };
+      const double p = share(node_.anywhere.whole);
+      const Sample seen = sample(1, delay_ns);
+      DelayedShare& delayed = projection_.delayed.emplace_back(DelayedShare{of_grain, {}, {}});
+      if (p <= 0) delayed.at_most = std::min(1.0, 3 / seen.independent);
+      delayed.p = estimate(p, node_.anywhere.each(share), seen);
+    }
+  }
+
+  // Both of phases that begin anywhere, also inside of detours: of how they come, nothing is left out.
+  void add_together() {
+    if (input_.joint == nullptr || cpus_.size() < 2 || !is_joint_most()) return;
+    Excess all;
+    for (const Excess& block : input_.joint->blocks()) all.merge(block);
+    const auto mean_ns = [&all](const Excess* left_out) {
+      DelayCurve curve;
+      return curve.add(DelayTail(all, left_out)) ? curve.expected_excess_ns(1) : 0;
+    };
+    const double apart_ns = node_.anywhere.whole.expected_excess_ns(1);
+    if (apart_ns <= 0) return;
+    const double joint_ns = mean_ns(nullptr);
+    Without without{};
+    for (std::size_t block = 0; block < kBlocks; ++block) {
+      const double rest_ns = node_.anywhere.without[block].expected_excess_ns(1);
+      without[block] = rest_ns > 0 ? mean_ns(&input_.joint->blocks()[block]) / rest_ns : 0;
+    }
+    const double independent = static_cast<double>(input_.joint->starts_ns()) / (grain() + joint_ns);
+    projection_.together = estimate(joint_ns / apart_ns, without, Sample{projection_.observed_ns, independent});
+  }
+
+  // Else what differs may be the times, in which a CPU was observed and another one was not.
+  [[nodiscard]] bool is_joint_most() const {
+    constexpr double kMost = 0.9;
+    std::uint64_t longest_ns = 0;
+    for (const ProjectedCpu* const cpu : cpus_) longest_ns = std::max(longest_ns, cpu->phases->whole().starts_ns());
+    return static_cast<double>(input_.joint->starts_ns()) >= kMost * static_cast<double>(longest_ns);
   }
 
   // The share beyond this delay is as uncertain as its blocks say: the delays at both ends of that share's interval.
@@ -144,7 +181,7 @@ class Projector {
 
   // Equation 1 rises with p: the ends of its interval are those of p's.
   [[nodiscard]] Estimate job_delayed(double nodes) const {
-    Estimate result = projection_.delayed;
+    Estimate result = projection_.delayed.front().p;
     for (std::optional<double>* const end : {&result.value, &result.low, &result.high}) {
       if (*end) *end = delay_probability(std::min(**end, 1.0), nodes);
     }
@@ -159,7 +196,7 @@ class Projector {
       const double whole = excess(node_.jobs[i].whole);
       const Sample seen = sample(count, whole * grain());
       JobSize size{nodes, job_delayed(count), {}, {}, estimate(whole, node_.jobs[i].each(excess), seen)};
-      if (const std::optional<double>& p = projection_.delayed.value) {
+      if (const std::optional<double>& p = projection_.delayed.front().p.value) {
         size.linear = linear_law(*p, count);
         size.linear_error = linear_law_error(*p, count);
       }

@@ -25,6 +25,16 @@ struct ProjectionInput {
   std::vector<std::uint64_t> nodes;  ///< sizes of the job
   std::vector<ProjectedCpu> cpus;
   std::vector<RemovableSource> sources;  ///< those that phases know
+  std::vector<double> delays = {0};      ///< shares of the grain that p is told for, rising; 0: any delay
+  const ExcessBlocks* joint = nullptr;   ///< of phases that begin on all CPUs at once (joint_phases.h); null: not known
+};
+
+/// How likely a phase of one node is to be delayed by more than a share of the grain, if it begins anywhere: the p of
+/// the noise law (section 2.1), which holds for whatever is called a delay.
+struct DelayedShare {
+  double of_grain = 0;
+  Estimate p;
+  std::optional<double> at_most;  ///< where none was: p is below that (95%)
 };
 
 /// One phase in so many is delayed by more than this.
@@ -35,7 +45,7 @@ struct ExceededDelay {
 
 struct JobSize {
   std::uint64_t nodes = 0;
-  Estimate delayed;                    ///< d_p(n), the probability that a phase of the job is delayed at all
+  Estimate delayed;                    ///< d_p(n), the probability that a phase of the job is delayed, of the first p
   std::optional<double> linear;        ///< p * n; nothing where p is not known, as the next
   std::optional<double> linear_error;  ///< by how much that is too large, as a share of it
   Estimate excess;                     ///< E(max of n) / G - 1, of phases that begin as their barriers let them
@@ -48,14 +58,17 @@ struct SourceGain {
 
 struct Projection {
   std::uint64_t grain_ns = 0;
-  std::vector<unsigned> cpus;      ///< that make a node
-  std::vector<unsigned> left_out;  ///< CPUs of which no stretch as long as a phase was observed
-  std::uint64_t observed_ns = 0;   ///< of a CPU: of the one that was observed least
-  std::uint64_t starts_ns = 0;     ///< of the same: for so long, phases began and were observed to their end
-  std::uint64_t unseen_ns = 0;     ///< noise that comes to a CPU less often than once in this may be unseen (95%)
-  Estimate delayed;                ///< p: that a phase of one node is delayed at all, if it begins anywhere
-  std::optional<double> delayed_at_most;  ///< where none was: p is below that (95%)
-  std::vector<ExceededDelay> exceeded;    ///< by falling probability; the last one without a value
+  std::vector<unsigned> cpus;         ///< that make a node
+  std::vector<unsigned> left_out;     ///< CPUs of which no stretch as long as a phase was observed
+  std::uint64_t observed_ns = 0;      ///< of a CPU: of the one that was observed least
+  std::uint64_t starts_ns = 0;        ///< of the same: for so long, phases began and were observed to their end
+  std::uint64_t unseen_ns = 0;        ///< noise that comes to a CPU less often than once in this may be unseen (95%)
+  std::vector<DelayedShare> delayed;  ///< for each of the delays
+  /// Of several CPUs: the mean delay of a node's phases as they came, by what it would be if noise came to each CPU by
+  /// itself. Below 1 it comes to several at once; above 1 they take turns. Phases that begin anywhere; nothing where
+  /// CPUs were not observed at the same times.
+  std::optional<Estimate> together;
+  std::vector<ExceededDelay> exceeded;  ///< by falling probability; the last one without a value
   std::vector<JobSize> sizes;
   std::optional<std::size_t> ranked_by;  ///< the place in sizes by which gains are sorted: the largest that is known
   std::vector<SourceGain> gains;         ///< falling; those not known there come last

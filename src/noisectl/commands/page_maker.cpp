@@ -2,6 +2,7 @@
 #include "noisectl/commands/page_maker.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "noisectl/commands/advise.h"
@@ -93,8 +94,10 @@ Status play_second(const Measured& measured, const FirstTime& first, const PageO
   if (!tails.set(parts.merged.sources)) return changed_meanwhile();
   if (Status set = set_density(densities, parts); !set) return set;
   sliding.finish();
-  parts.projection =
-      projection_of({options.grain_ns, options.nodes, {}, first.projected}, first.totals, sliding, playback);
+  const auto delays = parse_delays(kUsualDelays);
+  assert(delays);
+  parts.projection = projection_of({options.grain_ns, options.nodes, {}, first.projected, delays.value()}, first.totals,
+                                   sliding, playback);
   advice.collector().finish();
   parts.advice = analysis::advise(advice.collector(), playback.sources(), machine, parts.report);
   if (parts.fixed != nullptr) parts.phases = {parts.fixed->finish(parts.report), phase_setting(parts.description)};

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "noisectl/client/measured.h"
 #include "noisectl/client/output.h"
 #include "noisectl/commands/options.h"
@@ -19,6 +20,8 @@ namespace {
 
 constexpr std::uint64_t kMostNodes = 1'000'000'000;
 constexpr std::size_t kMostSizes = 64;
+constexpr std::size_t kMostDelays = 16;
+constexpr double kMostPercent = 1e5;
 
 std::optional<std::uint64_t> parse_size_of_job(std::string_view text) {
   std::uint64_t value = 0;
@@ -66,6 +69,26 @@ Result<std::vector<std::uint64_t>> parse_nodes(std::string_view text) {
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   if (left_out || sizes.size() > kMostSizes) return error;
   return sizes;
+}
+
+Result<std::vector<double>> parse_delays(std::string_view text) {
+  const Error error = usage_error("--delay " + in_quotes(text) + " is no list of at most 16 shares of the grain",
+                                  std::string("give such as ") + kUsualDelays);
+  std::vector<double> shares;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string_view part = text.substr(at, comma - at);
+    at = comma + 1;
+    double percent = 0;
+    const auto [end, problem] = std::from_chars(part.data(), part.data() + part.size(), percent);
+    const bool is_percent = problem == std::errc() && end + 1 == part.data() + part.size() && *end == '%';
+    if (!is_percent || !(percent >= 0) || percent > kMostPercent) return error;
+    shares.push_back(percent / 100);
+  }
+  std::sort(shares.begin(), shares.end());
+  shares.erase(std::unique(shares.begin(), shares.end()), shares.end());
+  if (shares.size() > kMostDelays) return error;
+  return shares;
 }
 
 void ObservedVisitor::open(std::size_t cpu, std::uint64_t first_ns) {
@@ -133,11 +156,49 @@ void ObservedTotals::end_stretch(std::size_t cpu, std::uint64_t last_ns) {
   total.longest_ns = std::max(total.longest_ns, last_ns - total.first_ns);
 }
 
+namespace {
+
+// A node is observed where all of its CPUs are, of which a phase may be seen.
+std::uint64_t least_observed_ns(const ObservedTotals& totals, std::size_t cpus, std::uint64_t grain_ns) {
+  std::uint64_t least_ns = UINT64_MAX;
+  for (std::size_t cpu = 0; cpu < cpus; ++cpu) {
+    if (totals.longest_ns(cpu) > grain_ns) least_ns = std::min(least_ns, totals.observed_ns(cpu));
+  }
+  return least_ns == UINT64_MAX ? 0 : least_ns;
+}
+
+}  // namespace
+
 PhasesVisitor::PhasesVisitor(const recording::Playback& playback, const ObservedTotals& totals, std::uint64_t grain_ns,
                              std::span<const analysis::RemovableSource> sources)
-    : ObservedVisitor(playback) {
-  for (std::size_t cpu = 0; cpu < cpus(); ++cpu)
+    : ObservedVisitor(playback), places_(cpus(), SIZE_MAX), joint_(least_observed_ns(totals, cpus(), grain_ns)) {
+  std::size_t observed = 0;
+  for (std::size_t cpu = 0; cpu < cpus(); ++cpu) {
     cpus_.push_back(std::make_unique<analysis::CpuPhases>(grain_ns, totals.observed_ns(cpu), sources));
+    if (totals.longest_ns(cpu) > grain_ns) places_[cpu] = observed++;
+  }
+  if (observed > 1) together_.emplace(grain_ns, observed, joint_);
+}
+
+void PhasesVisitor::begin_stretch(std::size_t cpu, std::uint64_t first_ns) {
+  cpus_[cpu]->begin(first_ns);
+  if (together_ && places_[cpu] != SIZE_MAX) together_->begin(places_[cpu], first_ns);
+}
+
+void PhasesVisitor::add(std::size_t cpu, const account::DetourLedger& ledger) {
+  cpus_[cpu]->add(ledger);
+  if (together_ && places_[cpu] != SIZE_MAX)
+    together_->detour(places_[cpu], ledger.detour.start_ns, ledger.detour.end_ns);
+}
+
+void PhasesVisitor::end_stretch(std::size_t cpu, std::uint64_t last_ns) {
+  cpus_[cpu]->end(last_ns);
+  if (together_ && places_[cpu] != SIZE_MAX) together_->end(places_[cpu], last_ns);
+}
+
+void PhasesVisitor::finish() {
+  ObservedVisitor::finish();
+  if (together_) together_->finish();
 }
 
 views::ProjectionView projection_of(analysis::ProjectionInput input, const ObservedTotals& totals,
@@ -147,6 +208,7 @@ views::ProjectionView projection_of(analysis::ProjectionInput input, const Obser
     input.cpus.push_back({playback.cpu_number(cpu), totals.observed_ns(cpu), &phases.phases(cpu)});
     view.longest_stretch_ns = std::max(view.longest_stretch_ns, totals.longest_ns(cpu));
   }
+  input.joint = phases.joint();
   view.projection = analysis::project(input);
   view.all_sources = totals.sources().timed(playback.sources());
   view.untimed = totals.sources().untimed(playback.sources());
@@ -177,6 +239,7 @@ Status run_project(const ProjectOptions& options) {
   const std::size_t cpus = counted.description().base.cpus.size();
 
   analysis::ProjectionInput input{options.projected_grain_ns, options.nodes, {}, {}};
+  input.delays = options.delays;
   input.sources = totals.sources().choose(most_sources(cpus), counted.sources());
   auto second = measured.value().play();
   if (!second) return second.error();
@@ -203,6 +266,10 @@ class ProjectCommand final : public MeasuredCommand<ProjectOptions> {
     sub.add_option("--nodes", nodes_, "sizes of the job, such as 1,10,...,1000000")
         ->capture_default_str()
         ->type_name("LIST");
+    sub.add_option("--delay", delays_,
+                   "parts of the grain that a phase is delayed by to count in p, such as 1%,10%,50%")
+        ->capture_default_str()
+        ->type_name("LIST");
     add_json(sub, options.json);
   }
   Status read() override {
@@ -210,6 +277,9 @@ class ProjectCommand final : public MeasuredCommand<ProjectOptions> {
     auto nodes = parse_nodes(nodes_);
     if (!nodes) return nodes.error();
     options.nodes = std::move(nodes).value();
+    auto delays = parse_delays(delays_);
+    if (!delays) return delays.error();
+    options.delays = std::move(delays).value();
     return MeasuredCommand::read();
   }
   Status run() override { return run_project(options); }
@@ -217,6 +287,7 @@ class ProjectCommand final : public MeasuredCommand<ProjectOptions> {
  private:
   std::string grain_;
   std::string nodes_ = kUsualNodes;
+  std::string delays_ = kUsualDelays;
 };
 
 }  // namespace

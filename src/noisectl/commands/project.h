@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/projection/cpu_phases.h"
+#include "analysis/projection/joint_phases.h"
 #include "analysis/projection/projection.h"
 #include "analysis/projection/removal.h"
 #include "base/result.h"
@@ -21,6 +22,7 @@ struct ProjectOptions : MeasureOptions {
   bool json = false;
   std::uint64_t projected_grain_ns = 0;  ///< work of a phase of the job
   std::vector<std::uint64_t> nodes;      ///< its sizes, rising
+  std::vector<double> delays;            ///< shares of the grain, rising
 };
 
 // Sizes of a job, as users write them.
@@ -30,6 +32,12 @@ inline constexpr const char* kUsualNodes = "1,10,...,1000000";
 /// A list such as "1,10,100" or "1,10,...,1000000" (what is left out has the ratio of the two before it), rising and
 /// unique; a usage error otherwise, for a size that is not from 1 to 10^9, and for more than 64 of them.
 Result<std::vector<std::uint64_t>> parse_nodes(std::string_view text);
+
+inline constexpr const char* kUsualDelays = "1%,10%,50%";
+
+/// A list such as "1%,10%,50%" of shares of the grain, rising and unique; a usage error otherwise, for a share above
+/// 100000%, and for more than 16 of them.
+Result<std::vector<double>> parse_delays(std::string_view text);
 
 // A recording as stretches of time that were observed, and the phases that slide over them.
 
@@ -108,14 +116,23 @@ class PhasesVisitor : public ObservedVisitor {
                 std::span<const analysis::RemovableSource> sources);
 
   [[nodiscard]] const analysis::CpuPhases& phases(std::size_t cpu) const { return *cpus_[cpu]; }
+  /// Those of all CPUs at once, but for CPUs that were not observed; when all was played.
+  /// Null where that was too much.
+  [[nodiscard]] const analysis::ExcessBlocks* joint() const {
+    return together_ && together_->complete() ? &joint_ : nullptr;
+  }
+  void finish();
 
  protected:
-  void begin_stretch(std::size_t cpu, std::uint64_t first_ns) override { cpus_[cpu]->begin(first_ns); }
-  void add(std::size_t cpu, const account::DetourLedger& ledger) override { cpus_[cpu]->add(ledger); }
-  void end_stretch(std::size_t cpu, std::uint64_t last_ns) override { cpus_[cpu]->end(last_ns); }
+  void begin_stretch(std::size_t cpu, std::uint64_t first_ns) override;
+  void add(std::size_t cpu, const account::DetourLedger& ledger) override;
+  void end_stretch(std::size_t cpu, std::uint64_t last_ns) override;
 
  private:
   std::vector<std::unique_ptr<analysis::CpuPhases>> cpus_;
+  std::vector<std::size_t> places_;  // by CPU: among those that were observed
+  analysis::ExcessBlocks joint_;
+  std::optional<analysis::JointPhases> together_;
 };
 
 /// The projection out of both times, to the job of `input`, in which CPUs are filled in. `playback` is the one of the

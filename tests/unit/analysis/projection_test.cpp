@@ -66,7 +66,7 @@ void check_agreement(const NoiseModel& model, std::size_t draws) {
   std::mt19937_64 random(7);  // NOLINT(cert-msc51-cpp)
   const std::vector<std::uint64_t> nodes{1, 10, 100, 1'000};
   const Projection seen = observe(model, 400'000, nodes, random);
-  CHECK(nearly_holds(seen.delayed, model.delayed()));
+  CHECK(nearly_holds(seen.delayed[0].p, model.delayed()));
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto count = static_cast<double>(nodes[i]);
     INFO(nodes[i] << " nodes");
@@ -122,7 +122,7 @@ TEST_CASE("95% intervals hold the truth in 95% of 200 runs", "[projection]") {
     int p_held = 0;
     for (int run = 0; run < kRuns; ++run) {
       const Projection seen = observe(model, 5'700, nodes, random);
-      p_held += holds(seen.delayed, model.delayed()) ? 1 : 0;
+      p_held += holds(seen.delayed[0].p, model.delayed()) ? 1 : 0;
       for (std::size_t i = 0; i < nodes.size(); ++i) {
         held[i] += holds(seen.sizes[i].excess, excess[i]) ? 1 : 0;
         // It is the only source: without it nothing is left.
@@ -215,16 +215,16 @@ TEST_CASE("a few events tell nothing but how many more are needed, and none are 
   rare.per_grain = 4e-4;      // four in the run
   std::mt19937_64 random(5);  // NOLINT(cert-msc51-cpp)
   const Projection few = observe(rare, 10'000, {1, 10}, random);
-  CHECK_FALSE(few.delayed.value);
-  CHECK(few.delayed.needs_ns);
+  CHECK_FALSE(few.delayed[0].p.value);
+  CHECK(few.delayed[0].p.needs_ns);
   CHECK_FALSE(few.sizes[0].excess.value);
   CHECK_FALSE(few.sizes[0].linear);
   CHECK_FALSE(few.ranked_by);
   rare.per_grain = 1e-9;
   const Projection none = observe(rare, 10'000, {1, 10}, random);
-  CHECK_FALSE(none.delayed.value);
-  CHECK_FALSE(none.delayed.needs_ns);
-  CHECK(*none.delayed_at_most == Approx(3e-4).epsilon(0.001));
+  CHECK_FALSE(none.delayed[0].p.value);
+  CHECK_FALSE(none.delayed[0].p.needs_ns);
+  CHECK(*none.delayed[0].at_most == Approx(3e-4).epsilon(0.001));
   CHECK_FALSE(none.sizes[0].excess.value);
   REQUIRE(none.exceeded[0].delay_ns.value);
   CHECK(*none.exceeded[0].delay_ns.value == 0);

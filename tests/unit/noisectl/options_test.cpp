@@ -137,6 +137,24 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(compared.json);
 }
 
+TEST_CASE("a projection takes what is a delay, as parts of the grain", "[noisectl]") {
+  const auto delays = [](const char* list) {
+    return options<ProjectOptions>({"project", "--grain", "1ms", "--delay", list}).delays;
+  };
+  CHECK(options<ProjectOptions>({"project", "--grain", "1ms"}).delays == std::vector<double>{0.01, 0.1, 0.5});
+  CHECK(delays("0%") == std::vector<double>{0});
+  CHECK(delays("50%,0.25%,50%") == std::vector<double>{0.0025, 0.5});
+  CHECK(delays("200%") == std::vector<double>{2});
+  for (const char* const wrong : {"", "1", "%", "1%%", "-1%", "x%", "1%,", ",1%", "nan%", "inf%", "200000%", "1 %",
+                                  "1%,2%,3%,4%,5%,6%,7%,8%,9%,10%,11%,12%,13%,14%,15%,16%,17%"}) {
+    INFO(wrong);
+    const auto parsed = parse({"project", "--grain", "1ms", "--delay", wrong});
+    REQUIRE_FALSE(parsed.ok());
+    CHECK(parsed.error().code == ExitCode::usage);
+    CHECK(parsed.error().line().find("1%,10%,50%") != std::string::npos);
+  }
+}
+
 TEST_CASE("a projection takes a grain and sizes of a job", "[noisectl]") {
   const auto nodes = [](const char* list) {
     return options<ProjectOptions>({"project", "--grain", "1ms", "--nodes", list}).nodes;

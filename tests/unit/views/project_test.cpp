@@ -22,7 +22,8 @@ views::ProjectionView projected() {
   projection.cpus = {3, 4};
   projection.observed_ns = 12 * kHourNs;
   projection.unseen_ns = 8 * kHourNs;
-  projection.delayed = {0.01, 0.009, 0.011, {}};
+  projection.delayed = {{0.01, {0.01, 0.009, 0.011, {}}, {}}, {0.125, {{}, {}, {}, kHourNs}, {}}};
+  projection.together = Estimate{0.5, 0.4, 0.6, {}};
   projection.exceeded = {
       {1e-1, {0.0, 0.0, 0.0, {}}}, {1e-2, {5'000.0, 4'000.0, 6'000.0, {}}}, {1e-3, {{}, {}, {}, 3 * kHourNs}}};
   projection.sizes = {{10, {0.0956, 0.086, 0.105, {}}, 0.1, 0.044, {0.0012, 0.001, 0.0015, {}}},
@@ -46,7 +47,9 @@ TEST_CASE("a projection says what is known, and what needs how much more", "[vie
   CHECK(has(text, "computes for 1.00 ms between two barriers"));
   CHECK(has(text, "a node is CPUs 3, 4, 12 h observed"));
   CHECK(has(text, "less often than once in 8 h"));
-  CHECK(has(text, "delayed at all: 1.00% (0.900% to 1.10%)"));
+  CHECK(has(text, "delayed by more than 1% of the grain: 1.00% (0.900% to 1.10%)\n"));
+  CHECK(has(text, "delayed by more than 12.5% of the grain: needs 1 h more\n"));
+  CHECK(has(text, "noise of the node's CPUs comes at once: its phases' mean delay is 0.50 (0.40 to 0.60) of what"));
   CHECK(has(text, "needs 3 h more"));
   CHECK(has(text, "1.00120  1.00100 to 1.00150"));
   CHECK(has(text, "give back at 10 nodes"));
@@ -57,12 +60,28 @@ TEST_CASE("a projection says what is known, and what needs how much more", "[vie
   CHECK_FALSE(has(text, "\x1b"));
 }
 
+TEST_CASE("whether noise comes to the CPUs of a node together is told where it is known", "[views]") {
+  const auto told = [](double value, double low, double high) {
+    return views::together_text(Estimate{value, low, high, {}});
+  };
+  CHECK(has(told(0.9, 0.8, 1.1), "comes by chance: its phases' mean delay is 0.90 (0.80 to 1.10)"));
+  CHECK(has(told(1.3, 1.2, 1.4), "comes in turns: "));
+  CHECK(has(views::together_text(Estimate{{}, {}, {}, kHourNs}), "needs 1 h more"));
+  views::ProjectionView view = projected();
+  view.projection.together.reset();
+  CHECK_FALSE(has(views::to_text(view), "node's CPUs comes"));
+  CHECK(nlohmann::json::parse(views::to_json(view))["together"].is_null());
+}
+
 TEST_CASE("as JSON, what is not known is null with what it needs", "[views]") {
   const auto json = nlohmann::json::parse(views::to_json(projected()));
   CHECK(json["schema"] == "noised.projection/1");
   CHECK(json["grain_ns"] == 1'000'000);
   CHECK(json["p"]["value"] == 0.01);
   CHECK(json["p"]["needs_ns"].is_null());
+  CHECK(json["delays"][0]["of_grain"] == 0.01);
+  CHECK(json["delays"][0]["p"] == json["p"]);
+  CHECK(json["delays"][1]["p"]["needs_ns"] == kHourNs);
   CHECK(json["exceeded"][1]["delay_ns"] == 5'000);
   CHECK(json["exceeded"][2]["delay_ns"].is_null());
   CHECK(json["exceeded"][2]["needs_ns"] == 3 * kHourNs);
@@ -78,9 +97,8 @@ TEST_CASE("as JSON, what is not known is null with what it needs", "[views]") {
 
 TEST_CASE("nothing seen, and nothing observed for long enough, are two things", "[views]") {
   views::ProjectionView view = projected();
-  view.projection.delayed = {};
-  view.projection.delayed_at_most = 3e-6;
-  CHECK(has(views::to_text(view), "none was; below 0.0003% (95%)"));
+  view.projection.delayed = {{0, {}, 3e-6}};
+  CHECK(has(views::to_text(view), "delayed at all: none was; below 0.0003% (95%)"));
   CHECK(nlohmann::json::parse(views::to_json(view))["p_at_most"] == 3e-6);
   views::ProjectionView none;
   none.projection.grain_ns = 1'000'000'000;
