@@ -335,7 +335,7 @@ TEST_CASE("hotplug: a CPU that is offline at the start is taken in when it is th
     CHECK(outcome.exit_code == 0);
     (void)rival.wait();
   };
-  const ReportCpu before = daemon.cpu(late);
+  const ReportCpu before = cpu_of(report_in_parts(run(daemon.command({"report", "--json"}))), late);
   CHECK(before.detours == 0);
   CHECK(before.observed_ns == 0);
   if (mode != "watch") CHECK(before.blind_ns > 0);
