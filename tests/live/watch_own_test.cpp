@@ -171,7 +171,7 @@ double told_share(const Arguments& noisectl, unsigned cpu) {
   const std::string made = directory.path("made");
   const std::string there = std::to_string(cpu);
   Arguments watch = noisectl;
-  watch.insert(watch.end(), {"watch", "--json", "--", "timeout", "-s", "KILL", "6", "taskset", "-c", there, "sh", "-c",
+  watch.insert(watch.end(), {"watch", "--json", "--", "timeout", "6", "taskset", "-c", there, "sh", "-c",
                              "echo >" + made + "; while :; do :; done"});
   Background watched(watch, finds_noised());
   REQUIRE(eventually([&] { return std::filesystem::exists(made); }, std::chrono::minutes(1)));
