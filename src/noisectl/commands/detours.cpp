@@ -110,7 +110,7 @@ class LongestLines : public recording::PlayerVisitor {
             std::string_view details) override {
     if (is_wanted(ledger)) keep(to_view(playback_, cpu, loss, ledger, details));
   }
-  Status print() const {
+  [[nodiscard]] Status print() const {
     Output output(stdout);
     for (const DetourView& view : longest_) {
       if (!output.write((options_.json ? views::to_json(view) : views::to_text(view)) + "\n")) break;
