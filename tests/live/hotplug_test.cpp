@@ -327,13 +327,16 @@ TEST_CASE("hotplug: a CPU that is offline at the start is taken in when it is th
   };
   CHECK(is_said(mode == "watch" ? " is offline: no task runs there" : " is not measured: it is offline"));
   const auto run_there = [&](const std::string& name) {
-    // Two, so that one takes time from the other, and both from a loop.
-    const Arguments task{"taskset", "-c", std::to_string(late), kSwarm, "rename", name, "20"};
-    Background rival(task);
-    const Outcome outcome = run(task);
+    // It takes time from a task that always wants it, where that is watched, or from a loop.
+    const Arguments there{"taskset", "-c", std::to_string(late)};
+    Arguments spinner = there;
+    spinner.insert(spinner.end(), {"sh", "-c", "while :; do :; done"});
+    const Background victim(spinner);
+    Arguments taker = there;
+    taker.insert(taker.end(), {kSwarm, "rename", name, "100"});
+    const Outcome outcome = run(taker);
     INFO(outcome.err);
     CHECK(outcome.exit_code == 0);
-    (void)rival.wait();
   };
   const ReportCpu before = cpu_of(report_in_parts(run(daemon.command({"report", "--json"}))), late);
   CHECK(before.detours == 0);
