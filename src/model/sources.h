@@ -86,7 +86,7 @@ class SourceTable {
   [[nodiscard]] SourceId other(Kind kind) const;
   /// The source; of one that has left, other(Kind::task).
   [[nodiscard]] const Source& at(SourceId id) const;
-  /// The id itself, or other(Kind::task) where that has left: for whoever counts by id, some 1 ns.
+  /// The id itself, or other(Kind::task) where that has left: for whoever counts by id.
   [[nodiscard]] SourceId live(SourceId id) const { return has(id) ? id : other(Kind::task); }
   /// How many slots were ever used; without departures, ids are the numbers below.
   [[nodiscard]] std::size_t size() const { return size_.load(std::memory_order_acquire); }

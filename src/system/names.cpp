@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t kLookNs = 1'000'000'000;
 // Unknown addresses are looked for among the modules, so often in such a time: 30 us each, of the daemon's. One was too
-// few: a module may be in use some 50 ms after the one before it has come.
+// few: modules that come one after the other are in use sooner.
 constexpr std::uint64_t kCheckNs = 100'000'000;
 constexpr unsigned kChecks = 8;
 // 5 us for each. Of 1,000 interrupts, one that changes hands is seen within half a minute.
@@ -30,8 +30,8 @@ constexpr std::size_t kIrqsALook = 32;
 // With so many names of tasks, further ones are without their numbers.
 constexpr std::size_t kManyTasks = 1024;
 // With so many of the names of tasks that there can be, those that were silent for so long leave, until there are
-// fewer. A job that renames its threads must not take the names from all that come after it. Every 10 s: what leaves is
-// looked for in all that is counted, 1 ms for a CPU with as many combinations as there can be.
+// fewer. A job that renames its threads must not take the names from all that come after it. Not at each drain: what
+// leaves is looked for in all that is counted.
 constexpr std::size_t kCrowded = SourceTable::kTasks / 8 * 7;
 constexpr std::size_t kNotCrowded = SourceTable::kTasks / 4 * 3;
 constexpr std::uint64_t kSilentNs = 600'000'000'000;
