@@ -96,13 +96,6 @@ void JointPhases::detour(std::size_t cpu, std::uint64_t start_ns, std::uint64_t 
   told(cpu, before);
 }
 
-void JointPhases::observe(std::size_t cpu, std::uint64_t until_ns) {
-  if (!complete_) return;
-  const std::size_t before = cpus_[cpu].waiting();
-  cpus_[cpu].observe(until_ns);
-  told(cpu, before);
-}
-
 void JointPhases::end(std::size_t cpu, std::uint64_t last_ns) {
   if (!complete_) return;
   const std::size_t before = cpus_[cpu].waiting();

@@ -33,9 +33,6 @@ class JointPhases {
   void begin(std::size_t cpu, std::uint64_t first_ns);
   /// The CPU's next detour, in ns. What of it is before the begin, or the end of another, does not count.
   void detour(std::size_t cpu, std::uint64_t start_ns, std::uint64_t end_ns);
-  /// The CPU is still observed at this time, and its next detour does not start before: without it, what is known of
-  /// others waits for the next detour of a quiet CPU.
-  void observe(std::size_t cpu, std::uint64_t until_ns);
   /// The CPU is observed until this time, or the end of its last detour, and not after it.
   void end(std::size_t cpu, std::uint64_t last_ns);
   /// Ends all stretches that are still open, each where the last call left it.
@@ -64,7 +61,7 @@ class JointPhases {
 
     void begin(std::uint64_t first_ns);
     void detour(std::uint64_t start_ns, std::uint64_t end_ns);
-    void observe(std::uint64_t until_ns);
+    void observe(std::uint64_t until_ns);  // no detour starts before
     void end(std::uint64_t last_ns);
     /// The next in order of time, without a gap; false if nothing more is known yet.
     bool take(Begins& next);

@@ -162,20 +162,12 @@ bool same_excess(const ExcessBlocks& one, const ExcessBlocks& other) {
 
 using NodeCall = std::function<void(JointPhases&)>;
 
-std::vector<NodeCall> calls_of(const NodeCpu& stretches, std::size_t cpu, std::mt19937_64* observing = nullptr) {
+std::vector<NodeCall> calls_of(const NodeCpu& stretches, std::size_t cpu) {
   std::vector<NodeCall> calls;
-  const auto observe_near = [&](std::uint64_t until_ns) {
-    if (observing == nullptr || (*observing)() % 3 != 0) return;
-    until_ns -= std::min(until_ns, (*observing)() % 100);
-    calls.emplace_back([=](JointPhases& phases) { phases.observe(cpu, until_ns); });
-  };
   for (const NodeStretch& stretch : stretches) {
     calls.emplace_back([=, first_ns = stretch.first_ns](JointPhases& phases) { phases.begin(cpu, first_ns); });
-    for (const Detour& each : stretch.detours) {
-      observe_near(each.start_ns);
+    for (const Detour& each : stretch.detours)
       calls.emplace_back([=](JointPhases& phases) { phases.detour(cpu, each.start_ns, each.end_ns); });
-    }
-    observe_near(stretch.last_ns);
     calls.emplace_back([=, last_ns = stretch.last_ns](JointPhases& phases) { phases.end(cpu, last_ns); });
   }
   return calls;
@@ -250,7 +242,7 @@ TEST_CASE("joint phases do not depend on which CPU is ahead", "[projection][join
     std::vector<std::vector<NodeCall>> calls;
     std::vector<std::size_t> turns;  // of which CPU the next call is
     for (std::size_t cpu = 0; cpu < node.size(); ++cpu) {
-      calls.push_back(calls_of(node[cpu], cpu, &random));
+      calls.push_back(calls_of(node[cpu], cpu));
       turns.insert(turns.end(), calls.back().size(), cpu);
     }
     std::shuffle(turns.begin(), turns.end(), random);
@@ -340,12 +332,11 @@ TEST_CASE("joint phases need all CPUs, and end with the first", "[projection][jo
   for (const std::size_t cpu : {0U, 1U}) {
     phases.begin(cpu, 0);
     phases.detour(cpu, 200, 250);
-    phases.observe(cpu, 6'000);
+    phases.end(cpu, 6'000);
   }
   CHECK(phases.observed_ns() == 0);  // as long as one has told nothing
   phases.begin(2, 1'000);
-  phases.observe(2, 4'000);
-  CHECK(blocks.starts_ns() == 2'900);
+  CHECK(blocks.starts_ns() == 0);
   phases.end(2, 5'000);
   CHECK(blocks.starts_ns() == 3'900);
   phases.finish();
