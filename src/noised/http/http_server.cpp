@@ -129,12 +129,13 @@ class HttpServer::Service {
 
   [[nodiscard]] int descriptor() const { return MHD_get_daemon_info(daemon_, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd; }
   // How long it can wait for its descriptor; -1: for ever.
-  [[nodiscard]] int timeout_ms() const {
+  [[nodiscard]] int timeout_ms() {
     if (busy_) return 0;
-    MHD_UNSIGNED_LONG_LONG milliseconds = 0;
-    const int most = connections_.size() == 0 ? -1 : kLookMs;
-    if (MHD_get_timeout(daemon_, &milliseconds) != MHD_YES) return most;
-    return static_cast<int>(std::min<MHD_UNSIGNED_LONG_LONG>(milliseconds, kLookMs));
+    MHD_UNSIGNED_LONG_LONG milliseconds = kLookMs;
+    if (MHD_get_timeout(daemon_, &milliseconds) != MHD_YES && connections_.size() == 0) return -1;
+    const std::uint64_t now_ns = monotonic_ns();
+    const std::uint64_t room_ns = std::max(connections_.makes_room_ns(), now_ns) - now_ns;
+    return static_cast<int>(std::min<std::uint64_t>({milliseconds, kLookMs, room_ns / 1'000'000 + 1}));
   }
   void serve() {
     // At its limit, libmicrohttpd listens again only in the run after the one in which connections were closed.

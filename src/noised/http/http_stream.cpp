@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <exception>
+#include <utility>
 
 #include <fmt/format.h>
 #include <microhttpd.h>
@@ -33,16 +35,40 @@ void HttpConnections::close(Connection& connection) {
   connection.closing = true;
 }
 
+// So many more than there should be stay open.
+std::size_t HttpConnections::crowd() const {
+  const auto open =
+      std::count_if(connections_.begin(), connections_.end(), [](const Connection& each) { return !each.closing; });
+  const std::size_t most = kLimit - kSpare;
+  return static_cast<std::size_t>(open) > most ? static_cast<std::size_t>(open) - most : 0;
+}
+
+HttpConnections::Connection* HttpConnections::next_to_go() {
+  Connection* next = nullptr;
+  for (Connection& each : connections_) {
+    if (each.streaming || each.closing) continue;
+    if (next == nullptr || std::pair(each.answering, each.since_ns) < std::pair(next->answering, next->since_ns))
+      next = &each;
+  }
+  return next;
+}
+
+void HttpConnections::make_room(std::uint64_t now_ns) {
+  for (std::size_t more = crowd(); more > 0; --more) {
+    Connection* const next = next_to_go();
+    if (next == nullptr || now_ns - next->since_ns < kLeastNs) return;
+    close(*next);
+  }
+}
+
+std::uint64_t HttpConnections::makes_room_ns() {
+  const Connection* const next = crowd() > 0 ? next_to_go() : nullptr;
+  return next == nullptr ? UINT64_MAX : next->since_ns + kLeastNs;
+}
+
 HttpConnections::Connection* HttpConnections::opened(int socket, std::uint64_t now_ns) {
   connections_.push_back({.socket = socket, .since_ns = now_ns});
-  if (connections_.size() + kSpare > kLimit) {
-    Connection* oldest = nullptr;
-    for (Connection& each : connections_) {
-      if (each.streaming || each.closing) continue;
-      if (oldest == nullptr || each.since_ns < oldest->since_ns) oldest = &each;
-    }
-    if (oldest != nullptr && oldest != &connections_.back()) close(*oldest);
-  }
+  make_room(now_ns);
   return &connections_.back();
 }
 
@@ -62,6 +88,7 @@ void HttpConnections::streamed(Connection& connection, bool idle, std::uint64_t 
 }
 
 void HttpConnections::expire(std::uint64_t now_ns) {
+  make_room(now_ns);
   for (Connection& each : connections_) {
     if (each.closing) continue;
     const std::uint64_t held_ns = now_ns - each.since_ns;

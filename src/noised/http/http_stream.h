@@ -22,7 +22,8 @@ namespace noised::daemon {
 
 /// libmicrohttpd's timeout begins again with each byte: a client that sends one now and then holds its connection for
 /// ever. Here a request, with its answer, has a fixed time; and where connections run short, the one that has held its
-/// longest makes room. Closing is by shutdown(2), which libmicrohttpd then sees. HTTP thread only.
+/// longest makes room, of those whose request is not here if there are any. Closing is by shutdown(2), which
+/// libmicrohttpd then sees. HTTP thread only.
 class HttpConnections {
  public:
   /// The most that one listener serves at once.
@@ -36,6 +37,9 @@ class HttpConnections {
   static constexpr std::uint64_t kUnreadNs = 60'000'000'000;
   /// For libmicrohttpd to see by itself that a client will say no more.
   static constexpr std::uint64_t kFinishedNs = 1'000'000'000;
+  /// What each has before it makes room: a client may be kept off its CPU between connecting and asking, while others
+  /// come in a burst. They wait in the backlog meanwhile.
+  static constexpr std::uint64_t kLeastNs = 50'000'000;
 
   struct Connection {
     int socket = -1;
@@ -47,8 +51,7 @@ class HttpConnections {
     bool closing = false;        ///< shut down, not gone yet
   };
 
-  /// A connection was opened; if there is hardly room for another, the oldest is closed. Pointers stay valid until
-  /// closed().
+  /// A connection was opened; if there is hardly room for another, one makes room. Pointers stay valid until closed().
   Connection* opened(int socket, std::uint64_t now_ns);
   void closed(Connection* connection);
   /// A request is here: whatever its client does, it is answered.
@@ -57,13 +60,18 @@ class HttpConnections {
   static void answered(Connection& connection, std::uint64_t now_ns);
   /// A stream was read: its client has taken what came before. `idle`: there is nothing more now.
   static void streamed(Connection& connection, bool idle, std::uint64_t now_ns);
-  /// Closes what took too long, and what can ask no more.
+  /// Closes what took too long, what can ask no more, and as many as there is hardly room for.
   void expire(std::uint64_t now_ns);
+  /// When one will make room for others; UINT64_MAX: there is room.
+  [[nodiscard]] std::uint64_t makes_room_ns();
 
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
 
  private:
   static void close(Connection& connection);
+  [[nodiscard]] std::size_t crowd() const;
+  [[nodiscard]] Connection* next_to_go();
+  void make_room(std::uint64_t now_ns);
 
   std::list<Connection> connections_;
 };

@@ -18,7 +18,8 @@
 namespace noised::daemon {
 namespace {
 
-constexpr int kTcpBacklog = 128;
+// Those that wait while 64 are served; a handshake that finds no room is tried again after a second.
+constexpr int kTcpBacklog = 1024;
 
 struct FreeAddress {
   void operator()(addrinfo* address) const { ::freeaddrinfo(address); }

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <vector>
 
 #include "base/files.h"
 #include "noised/http/http_stream.h"
@@ -90,4 +91,67 @@ TEST_CASE("a client that can ask no more is let go, but not before its answer") 
   CHECK_FALSE(waiting.closed());
   CHECK_FALSE(unread.closed());
   CHECK_FALSE(asking.closed());
+}
+
+namespace {
+
+// As many as there is room for, and so many more, all of the same time.
+struct Crowd {
+  explicit Crowd(std::size_t more) : pairs(kRoom + more) {
+    for (const Pair& pair : pairs) entries.push_back(connections.opened(pair.server.get(), kMinuteNs));
+  }
+  [[nodiscard]] std::size_t closed() const {
+    std::size_t count = 0;
+    for (const Pair& pair : pairs) count += pair.closed() ? 1 : 0;
+    return count;
+  }
+
+  static constexpr std::size_t kRoom = 56;
+  HttpConnections connections;
+  std::vector<Pair> pairs;
+  std::vector<HttpConnections::Connection*> entries;
+};
+
+}  // namespace
+
+TEST_CASE("a burst of others leaves a connection its time to ask, and then as many go as are too many") {
+  Crowd crowd(5);
+  CHECK(crowd.connections.makes_room_ns() == kMinuteNs + HttpConnections::kLeastNs);
+  crowd.connections.expire(kMinuteNs + HttpConnections::kLeastNs - 1);
+  CHECK(crowd.closed() == 0);
+  crowd.connections.expire(kMinuteNs + HttpConnections::kLeastNs);
+  CHECK(crowd.closed() == 5);
+  for (std::size_t i = 0; i < 5; ++i) CHECK(crowd.pairs[i].closed());
+  CHECK(crowd.connections.makes_room_ns() == UINT64_MAX);
+  crowd.connections.expire(kMinuteNs + 2 * HttpConnections::kLeastNs);
+  CHECK(crowd.closed() == 5);
+}
+
+TEST_CASE("one more than there is room for has the oldest closed that has had its time") {
+  Crowd crowd(0);
+  CHECK(crowd.connections.makes_room_ns() == UINT64_MAX);
+  const Pair late;
+  crowd.connections.opened(late.server.get(), kMinuteNs + HttpConnections::kLeastNs);
+  CHECK(crowd.closed() == 1);
+  CHECK(crowd.pairs.front().closed());
+  CHECK_FALSE(late.closed());
+}
+
+TEST_CASE("those that are answered or stream stay while others are there to make room") {
+  Crowd crowd(2);
+  crowd.entries[0]->streaming = true;
+  HttpConnections::asked(*crowd.entries[1]);
+  crowd.connections.expire(kMinuteNs + HttpConnections::kLeastNs);
+  CHECK(crowd.closed() == 2);
+  CHECK(crowd.pairs[2].closed());
+  CHECK(crowd.pairs[3].closed());
+  for (HttpConnections::Connection* const entry : crowd.entries) HttpConnections::asked(*entry);
+  const Pair late;
+  HttpConnections::Connection* const entry =
+      crowd.connections.opened(late.server.get(), kMinuteNs + HttpConnections::kLeastNs);
+  CHECK(crowd.closed() == 2);
+  HttpConnections::asked(*entry);
+  crowd.connections.expire(kMinuteNs + HttpConnections::kLeastNs);
+  CHECK(crowd.closed() == 3);
+  CHECK(crowd.pairs[1].closed());
 }
