@@ -30,6 +30,7 @@ namespace noised::client {
   EACH(status)                  \
   EACH(record)                  \
   EACH(export)                  \
+  EACH(import)                  \
   EACH(density)                 \
   EACH(project)                 \
   EACH(advise)                  \
