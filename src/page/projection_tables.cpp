@@ -42,7 +42,7 @@ std::string sizes_table(const analysis::Projection& projection) {
     table.row({grouped(size.nodes), delayed.value ? escape_html(format_share(*delayed.value)) : "-",
                delayed.value ? escape_html(views::share_range(delayed)) : "",
                excess.value ? views::slowdown_text(*excess.value, *excess.low) : needs_text(excess),
-               excess.value ? views::slowdown_range(excess) : ""});
+               views::slowdown_limits(size)});
   }
   return table.finish();
 }
@@ -132,9 +132,10 @@ std::string projection_head(const PageInput& input) {
   }
   std::string html = remark(fmt::format(
       "A job that computes for {} (the grain) between two barriers, and there waits for the slowest of its nodes; a "
-      "node is {}. CPUs and nodes are taken as independent. Intervals are of 95%, "
-      "for noise as it was seen: what comes to a CPU less often than once in {} may be unseen, however long it is.",
-      grain, node_html(projection), views::long_time_text(projection.unseen_ns)));
+      "node is {}. {} Intervals are of 95%, for noise as it was seen: what comes to a CPU less often than once in {} "
+      "may "
+      "be unseen, however long it is.",
+      grain, node_html(projection), views::assumed_text(projection), views::long_time_text(projection.unseen_ns)));
   if (projection.together) html += remark(escape_html(views::together_text(*projection.together)) + ".");
   return html;
 }

@@ -42,6 +42,17 @@ std::string slowdown_range(const analysis::Estimate& excess) {
   return fmt::format("{} to {}", slowdown_text(*excess.low, *excess.low), slowdown_text(*excess.high, *excess.low));
 }
 
+std::string slowdown_limits(const analysis::JobSize& size) {
+  if (size.excess.value) return slowdown_range(size.excess);
+  return size.at_least ? "at least " + slowdown_text(*size.at_least, *size.at_least) : "";
+}
+
+std::string assumed_text(const analysis::Projection& projection) {
+  if (projection.cpus.size() == 1) return "Nodes are taken as independent.";
+  return projection.joint ? "Nodes are taken as independent, and their CPUs as they were observed together."
+                          : "CPUs and nodes are taken as independent: not all CPUs were observed at the same times.";
+}
+
 std::string delay_name(double of_grain) {
   return of_grain == 0 ? "at all" : fmt::format("by more than {:g}% of the grain", of_grain * 100);
 }
@@ -61,8 +72,7 @@ std::string together_text(const analysis::Estimate& together) {
   const char* const how = *together.high < 1 ? "at once" : *together.low > 1 ? "in turns" : "by chance";
   return fmt::format(
       "noise of the node's CPUs comes {}: its phases' mean delay is {:.2f} ({:.2f} to {:.2f}) of what chance would "
-      "make "
-      "it",
+      "make it",
       how, *together.value, *together.low, *together.high);
 }
 
@@ -83,11 +93,11 @@ std::string head_text(const ProjectionView& view) {
   if (!projection.left_out.empty())
     text += fmt::format("Not in it: CPUs {}, never observed for as long as a phase.\n",
                         fmt::join(projection.left_out, ", "));
-  return text + fmt::format(
-                    "CPUs and nodes are taken as independent. Intervals are of 95%, for noise as it was seen:\nwhat "
-                    "comes to a "
-                    "CPU less often than once in {} may be unseen, however long it is.\n",
-                    long_time_text(projection.unseen_ns));
+  return text +
+         fmt::format(
+             "{}\nIntervals are of 95%, for noise as it was seen: what comes to a CPU less often than once in {} "
+             "may be\nunseen, however long it is.\n",
+             assumed_text(projection), long_time_text(projection.unseen_ns));
 }
 
 std::string delays_text(const analysis::Projection& projection) {
@@ -125,7 +135,7 @@ std::vector<std::string> size_row(const analysis::JobSize& size) {
   }
   const analysis::Estimate& excess = size.excess;
   row.push_back(excess.value ? slowdown_text(*excess.value, *excess.low) : needs_text(excess));
-  row.push_back(excess.value ? slowdown_range(excess) : "");
+  row.push_back(slowdown_limits(size));
   return row;
 }
 
@@ -266,7 +276,8 @@ Json sizes_json(const std::vector<analysis::JobSize>& sizes) {
                         {"delayed", estimate_json(size.delayed)},
                         {"linear", or_null(size.linear)},
                         {"linear_error", or_null(size.linear_error)},
-                        {"slowdown", estimate_json(slowdown_of(size.excess))}});
+                        {"slowdown", estimate_json(slowdown_of(size.excess))},
+                        {"slowdown_at_least", size.at_least ? Json(1 + *size.at_least) : Json(nullptr)}});
   }
   return rows;
 }
@@ -321,6 +332,7 @@ std::string to_json(const ProjectionView& view) {
                    {"p", estimate_json(first.p)},
                    {"p_at_most", or_null(first.at_most)},
                    {"delays", delays_json(projection.delayed)},
+                   {"joint", projection.joint},
                    {"together", projection.together ? estimate_json(*projection.together) : Json(nullptr)},
                    {"exceeded", exceeded_json(projection.exceeded)},
                    {"sizes", sizes_json(projection.sizes)},

@@ -24,12 +24,16 @@ std::string share_range(const analysis::Estimate& estimate);
 std::string delay_name(double of_grain);
 /// How likely a phase of a node is delayed by more than a share of the grain.
 std::string delayed_text(const analysis::DelayedShare& delayed);
+/// What of the node's CPUs and of nodes is taken as independent.
+std::string assumed_text(const analysis::Projection& projection);
 /// Whether noise comes to the CPUs of a node together, with the figure that says so.
 std::string together_text(const analysis::Estimate& together);
 /// 1 + excess, with as many decimals as `least`, its lower end, has before its second digit: "1.32", "1.000012".
 std::string slowdown_text(double excess, double least);
 /// The interval of an excess that has one, as slowdowns.
 std::string slowdown_range(const analysis::Estimate& excess);
+/// The same of a job, or that it is at least what it is on fewer nodes; empty if nothing is known.
+std::string slowdown_limits(const analysis::JobSize& size);
 
 struct ProjectionView {
   analysis::Projection projection;

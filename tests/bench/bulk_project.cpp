@@ -39,18 +39,18 @@ void must(bool done, const std::string& what) {
 /// The first CPU of each recording, as if one had been recorded after the other.
 class Joined : public client::ObservedVisitor {
  public:
-  Joined(const Playback& playback, CpuPhases& phases, bench::Detours& detours)
-      : ObservedVisitor(playback), phases_(phases), detours_(detours) {}
+  Joined(const Playback& playback, NodePhases& phases, std::size_t place, bench::Detours& detours)
+      : ObservedVisitor(playback), phases_(phases), place_(place), detours_(detours) {}
 
  protected:
   void begin_stretch(std::size_t cpu, std::uint64_t first_ns) override {
     if (cpu != 0) return;
     first_ns_ = first_ns;
-    phases_.begin(first_ns);
+    phases_.begin(place_, first_ns);
   }
   void add(std::size_t cpu, const DetourLedger& ledger) override {
     if (cpu != 0) return;
-    phases_.add(ledger);
+    phases_.add(place_, ledger);
     const std::uint64_t before_ns = detours_.all.empty() ? 0 : detours_.all.back().end_ns;
     Detour detour = ledger.detour;
     detour.start_ns = std::max(placed(detour.start_ns), before_ns);
@@ -59,7 +59,7 @@ class Joined : public client::ObservedVisitor {
   }
   void end_stretch(std::size_t cpu, std::uint64_t last_ns) override {
     if (cpu != 0) return;
-    phases_.end(last_ns);
+    phases_.end(place_, last_ns);
     detours_.length_ns += last_ns - first_ns_;
   }
 
@@ -68,7 +68,8 @@ class Joined : public client::ObservedVisitor {
     return detours_.length_ns + (std::max(time_ns, first_ns_) - first_ns_);
   }
 
-  CpuPhases& phases_;
+  NodePhases& phases_;
+  std::size_t place_;
   bench::Detours& detours_;
   std::uint64_t first_ns_ = 0;
 };
@@ -82,27 +83,26 @@ Player open(const std::string& path) {
 /// One CPU, from recordings of it alone: FILE, or FILE,FILE...
 class Recorded {
  public:
-  Recorded(const std::string& list, std::uint64_t grain_ns) {
-    std::vector<std::string> paths;
+  explicit Recorded(const std::string& list) {
     std::istringstream words(list);
-    for (std::string path; std::getline(words, path, ',');) paths.push_back(path);
-    for (const std::string& path : paths) {
+    for (std::string path; std::getline(words, path, ',');) paths_.push_back(path);
+    for (const std::string& path : paths_) {
       Player player = open(path);
       client::ObservedTotals totals(player.playback());
       client::play_all(player, &totals);
       totals.finish();
       cpu_.observed_ns += totals.observed_ns(0);
     }
-    phases_.emplace(grain_ns, cpu_.observed_ns, std::vector<RemovableSource>{});
-    for (const std::string& path : paths) {
+  }
+  void play(NodePhases& phases, std::size_t place) {
+    for (const std::string& path : paths_) {
       Player player = open(path);
-      Joined joined(player.playback(), *phases_, detours_);
+      Joined joined(player.playback(), phases, place, detours_);
       client::play_all(player, &joined);
       joined.finish();
       cpu_.cpu = player.playback().cpu_number(0);
       report_ = player.report();
     }
-    cpu_.phases = &*phases_;
   }
 
   [[nodiscard]] const ProjectedCpu& cpu() const { return cpu_; }
@@ -110,8 +110,8 @@ class Recorded {
   [[nodiscard]] const Report& report() const { return report_; }
 
  private:
+  std::vector<std::string> paths_;
   ProjectedCpu cpu_;
-  std::optional<CpuPhases> phases_;
   bench::Detours detours_;
   Report report_;
 };
@@ -123,13 +123,12 @@ Estimate anywhere(const ProjectionInput& input, double nodes) {
   DelayCurve whole;
   std::vector<DelayCurve> without(kBlocks);
   std::uint64_t starts_ns = UINT64_MAX;
-  for (const ProjectedCpu& cpu : input.cpus) {
-    const std::vector<Excess>& blocks = cpu.phases->whole().blocks();
-    Excess all;
-    for (const Excess& block : blocks) all.merge(block);
+  for (std::size_t cpu = 0; cpu < input.cpus.size(); ++cpu) {
+    const std::vector<Excess>& blocks = input.phases->whole().cpu(cpu).blocks();
+    const Excess all = input.phases->whole().cpu(cpu).of_age();
     whole.add(DelayTail(all, nullptr));
     for (std::size_t i = 0; i < kBlocks; ++i) without[i].add(DelayTail(all, &blocks[i]));
-    starts_ns = std::min(starts_ns, cpu.phases->whole().starts_ns());
+    starts_ns = std::min(starts_ns, input.phases->whole().cpu(cpu).starts_ns());
   }
   std::vector<double> values;
   for (const DelayCurve& curve : without) values.push_back(curve.expected_excess_ns(nodes) / grain);
@@ -154,10 +153,18 @@ int main(int argc, char** argv) {
   const auto nodes = client::parse_nodes(argv[2]);
   must(grain_ns > 0 && nodes.ok(), "a grain and a list of nodes, please");
   std::vector<std::unique_ptr<Recorded>> recorded;
-  for (int i = 3; i < argc; ++i) recorded.push_back(std::make_unique<Recorded>(argv[i], grain_ns));
+  std::vector<std::uint64_t> observed_ns;
+  for (int i = 3; i < argc; ++i) {
+    recorded.push_back(std::make_unique<Recorded>(argv[i]));
+    observed_ns.push_back(recorded.back()->cpu().observed_ns);
+  }
+  // Never all at once: the projection takes them as independent, as they were recorded.
+  NodePhases phases(grain_ns, observed_ns, 0, {});
+  for (std::size_t i = 0; i < recorded.size(); ++i) recorded[i]->play(phases, i);
 
   views::ProjectionView view;
   ProjectionInput input{grain_ns, nodes.value(), {}, {}};
+  input.phases = &phases;
   std::vector<bench::Detours> cpus;
   for (const auto& each : recorded) {
     input.cpus.push_back(each->cpu());

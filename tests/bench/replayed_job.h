@@ -12,8 +12,8 @@
 
 #include "model/types.h"
 
-#include "analysis/projection/cpu_phases.h"
 #include "analysis/projection/estimate.h"
+#include "analysis/projection/excess.h"
 
 namespace noised::bench {
 

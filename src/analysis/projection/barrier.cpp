@@ -53,6 +53,22 @@ DelayTail::DelayTail(const Excess& excess, const Excess* left_out) : buckets_(ex
   }
 }
 
+DelayTail::DelayTail(const std::vector<DelayTail>& parts, const std::vector<double>& shares) {
+  std::size_t size = 0;
+  for (const DelayTail& part : parts) size = std::max(size, part.size());
+  buckets_.resize(size);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if (shares[part] <= 0) continue;
+    for (std::size_t i = 0; i < parts[part].size(); ++i) {
+      for (const Times& times : {parts[part].at(i).outside, parts[part].at(i).inside}) {
+        buckets_[i].outside.low_ns += shares[part] * times.low_ns;
+        buckets_[i].outside.high_ns += shares[part] * times.high_ns;
+        buckets_[i].outside.mean_ns += shares[part] * times.mean_ns;
+      }
+    }
+  }
+}
+
 namespace {
 
 double log_of_rest(double share) { return share >= 1 ? -HUGE_VAL : std::log1p(-share); }
@@ -138,19 +154,21 @@ constexpr int kSteps = 6;
 // So many buckets of Excess are taken together: 1/4 of their lower bound wide. The share is smooth.
 constexpr std::size_t kTogether = 8;
 
-/// P(wait >= this) for one CPU among all ranks of a job.
+/// P(wait >= this) for one CPU among all ranks of a job, whose own ln F is `share` of that of `own`.
 class Wait {
  public:
-  Wait(const DelayCurve& node, const DelayCurve& own, double nodes) : node_(node), own_(own), nodes_(nodes) {}
+  Wait(const DelayCurve& node, const DelayCurve& own, double share, double nodes)
+      : node_(node), own_(own), share_(share), nodes_(nodes) {}
 
   [[nodiscard]] double at_least(double age_ns) const {
-    const double others = nodes_ * node_.log_within(age_ns) - own_.log_within(age_ns);
+    const double others = nodes_ * node_.log_within(age_ns) - share_ * own_.log_within(age_ns);
     return std::isnan(others) ? 1 : -std::expm1(std::min(others, 0.0));
   }
 
  private:
   const DelayCurve& node_;
   const DelayCurve& own_;
+  double share_;
   double nodes_;
 };
 
@@ -195,7 +213,22 @@ std::vector<KeptShares> kept_at_barrier(const std::vector<DelayTail>& cpus, doub
       node.add(cpus[i], &kept[i]);
       each[i].add(cpus[i], &kept[i]);
     }
-    for (std::size_t i = 0; i < cpus.size(); ++i) kept[i] = kept_shares(cpus[i], Wait(node, each[i], nodes));
+    for (std::size_t i = 0; i < cpus.size(); ++i) kept[i] = kept_shares(cpus[i], Wait(node, each[i], 1, nodes));
+  }
+  return kept;
+}
+
+std::vector<double> kept_at_barrier(const std::vector<DelayTail>& ages, const std::vector<DelayTail>& cpus,
+                                    double nodes) {
+  const std::vector<KeptShares> kept_alone = kept_at_barrier(cpus, nodes);
+  DelayCurve product;
+  for (std::size_t i = 0; i < cpus.size(); ++i) product.add(cpus[i], &kept_alone[i]);
+  std::vector<double> kept(ages.size(), 1.0);
+  for (int step = 0; step < kSteps; ++step) {
+    DelayCurve node;
+    node.add(DelayTail(ages, kept));
+    const Wait wait(node, product, 1 / static_cast<double>(cpus.size()), nodes);
+    for (std::size_t age = 1; age < ages.size(); ++age) kept[age] = wait.at_least(ExcessBlocks::age_ns(age));
   }
   return kept;
 }

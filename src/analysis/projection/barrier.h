@@ -46,6 +46,8 @@ class DelayTail {
 
   /// What `left_out` (nothing: null) holds does not count.
   DelayTail(const Excess& excess, const Excess* left_out);
+  /// Of all of these, of each the share that counts, as if all began outside of detours.
+  DelayTail(const std::vector<DelayTail>& parts, const std::vector<double>& shares);
 
   [[nodiscard]] std::size_t size() const { return buckets_.size(); }
   [[nodiscard]] const Bucket& at(std::size_t number) const { return buckets_[number]; }
@@ -59,12 +61,11 @@ class DelayTail {
 
 // From the phases of a node's CPUs to those of a job on many such nodes (Tsafrir et al. 2005, section 2.4). Pure.
 
-/// How long a phase of a node is delayed: F(x), the probability of no more than x, is the product of those of its CPUs,
-/// which all are busy with the same job. CPUs and nodes are taken as independent: where noise comes to several at once,
-/// its delays overlap, and the job loses less than this says; where it takes turns, more (Projection::together).
+/// How long a phase of a node is delayed: F(x), the probability of no more than x, is the product of those of what is
+/// added, which all is busy with the same job: of its CPUs, taken as independent, or of all of them at once alone.
 class DelayCurve {
  public:
-  /// Multiplies by one more CPU; of its begins inside detours, `kept` (all: null) tells the share that counts, by
+  /// Multiplies by one more; of its begins inside detours, `kept` (all: null) tells the share that counts, by
   /// bucket (barrier.h). False, and nothing is done, if no phase is left.
   bool add(const DelayTail& cpu, const std::vector<double>* kept = nullptr);
 
@@ -108,5 +109,13 @@ using KeptShares = std::vector<double>;
 /// the same one: with detours of three grains, the slowdown comes out up to 4.3% of itself too high
 /// (analysis_barrier_test).
 std::vector<KeptShares> kept_at_barrier(const std::vector<DelayTail>& cpus, double nodes);
+
+/// The same of a node whose phases begin on all of its CPUs at once (JointPhases::all()): the share that can be of
+/// those that begin at each age of the oldest detour there. The CPU in it waited for the slowest of all others; it is
+/// taken to be delayed itself as the mean of its node's CPUs: of ln F of the job that of one CPU is taken off, which is
+/// exact where CPUs are independent of each other, and where all are delayed at once. What an age of zero has always
+/// counts.
+std::vector<double> kept_at_barrier(const std::vector<DelayTail>& ages, const std::vector<DelayTail>& cpus,
+                                    double nodes);
 
 }  // namespace noised::analysis

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/projection/cpu_phases.h"
+#include "analysis/projection/excess.h"
 
 namespace noised::analysis {
 namespace {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "model/lazy.h"
 
@@ -93,6 +94,72 @@ class Excess {
   }
 
   std::array<Lazy<Octave>, kOctaves> octaves_;
+};
+
+/// Phases that begin at all times from the end of those before them until `end_ns`, of one CPU or of a node.
+struct Begins {
+  /// What is seen of them, from the best to the worst: they are observed to their end, their begin is, or nothing.
+  enum class Seen : std::uint8_t { whole, begun, nothing };
+
+  std::uint64_t end_ns = 0;
+  Seen seen = Seen::nothing;
+  std::uint64_t level_ns = 0;  ///< the excess of those outside of detours; 0: none is
+  std::uint64_t done_ns = 0;   ///< when those inside a detour would be over without their grain; 0: none is
+  /// When the oldest of the detours began in which their CPUs are; UINT64_MAX: all CPUs are free.
+  std::uint64_t away_since_ns = UINT64_MAX;
+};
+
+/// The excess of phases, in blocks of equal length of the time that was observed: what differs between blocks tells how
+/// much the whole can be relied upon.
+class ExcessBlocks {
+ public:
+  static constexpr std::size_t kBlocks = 24;
+  /// Ages of the oldest detour in which a phase begins: 0 where it begins in none, 1 up to 1,024 ns, then by powers of
+  /// two, the last from 34 s.
+  static constexpr std::size_t kAges = 28;
+
+  /// `observed_ns`: how much there will be of all; what is beyond it belongs to the last block. `by_age`: by ages too;
+  /// else all have the age 0.
+  explicit ExcessBlocks(std::uint64_t observed_ns, bool by_age = false)
+      : length_ns_(observed_ns / kBlocks + 1), ages_(by_age ? kAges : 1) {
+    ages_.front().resize(kBlocks);
+  }
+
+  /// The next in order of time; the first begin at 0.
+  void add(const Begins& next);
+
+  /// Of one age, by block; empty where there are none.
+  [[nodiscard]] const std::vector<Excess>& blocks(std::size_t age = 0) const { return ages_[age]; }
+  /// Of all ages of one block, and of all blocks of one age.
+  [[nodiscard]] Excess block(std::size_t number) const;
+  [[nodiscard]] Excess of_age(std::size_t age = 0) const;
+  [[nodiscard]] std::size_t ages() const { return ages_.size(); }
+  /// The middle of an age.
+  [[nodiscard]] static double age_ns(std::size_t age);
+  /// The time in which phases began that were observed to their end.
+  [[nodiscard]] std::uint64_t starts_ns() const { return starts_ns_; }
+  /// All time that was observed so far.
+  [[nodiscard]] std::uint64_t observed_ns() const { return observed_ns_; }
+
+ private:
+  void add_whole(const Begins& next, std::size_t age);
+  void seek(std::uint64_t position_ns);
+  void add_level(std::size_t age, std::uint64_t excess_ns, std::uint64_t weight_ns);
+  void add_ramp(std::size_t age, std::uint64_t low_ns, std::uint64_t high_ns);
+  Excess& now_at(std::size_t age);
+  [[nodiscard]] std::uint64_t left_ns() const {
+    return block_ + 1 < kBlocks ? block_end_ns_ - position_ns_ : UINT64_MAX;
+  }
+  void advance(std::uint64_t by_ns);
+
+  std::uint64_t now_ns_ = 0;       // all before it was added
+  std::uint64_t observed_ns_ = 0;  // of that
+  std::uint64_t length_ns_;
+  std::uint64_t position_ns_ = 0;
+  std::size_t block_ = 0;
+  std::uint64_t block_end_ns_ = length_ns_;
+  std::uint64_t starts_ns_ = 0;
+  std::vector<std::vector<Excess>> ages_;  // of each the blocks
 };
 
 }  // namespace noised::analysis

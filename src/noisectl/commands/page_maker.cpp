@@ -96,8 +96,8 @@ Status play_second(const Measured& measured, const FirstTime& first, const PageO
   sliding.finish();
   const auto delays = parse_delays(kUsualDelays);
   assert(delays);
-  parts.projection = projection_of({options.grain_ns, options.nodes, {}, first.projected, delays.value()}, first.totals,
-                                   sliding, playback);
+  parts.projection = projection_of({options.grain_ns, options.nodes, {}, first.projected, nullptr, delays.value()},
+                                   first.totals, sliding, playback);
   advice.collector().finish();
   parts.advice = analysis::advise(advice.collector(), playback.sources(), machine, parts.report);
   if (parts.fixed != nullptr) parts.phases = {parts.fixed->finish(parts.report), phase_setting(parts.description)};

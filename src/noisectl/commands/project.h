@@ -4,11 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
-#include "analysis/projection/cpu_phases.h"
-#include "analysis/projection/joint_phases.h"
+#include "analysis/projection/node_phases.h"
 #include "analysis/projection/projection.h"
 #include "analysis/projection/removal.h"
 #include "base/result.h"
@@ -108,20 +109,16 @@ class ObservedTotals : public ObservedVisitor {
   analysis::SourceTotals sources_;
 };
 
-/// The second time: the phases.
+/// The second time: the phases of the CPUs that were observed for as long as one.
 class PhasesVisitor : public ObservedVisitor {
  public:
   /// `totals` is of the same recording.
   PhasesVisitor(const recording::Playback& playback, const ObservedTotals& totals, std::uint64_t grain_ns,
                 std::span<const analysis::RemovableSource> sources);
 
-  [[nodiscard]] const analysis::CpuPhases& phases(std::size_t cpu) const { return *cpus_[cpu]; }
-  /// Those of all CPUs at once, but for CPUs that were not observed; when all was played.
-  /// Null where that was too much.
-  [[nodiscard]] const analysis::ExcessBlocks* joint() const {
-    return together_ && together_->complete() ? &joint_ : nullptr;
-  }
-  void finish();
+  [[nodiscard]] const analysis::NodePhases& phases() const { return *phases_; }
+  /// Whether it is one of them. They have the order of the recording.
+  [[nodiscard]] bool has(std::size_t cpu) const { return places_[cpu] != kNone; }
 
  protected:
   void begin_stretch(std::size_t cpu, std::uint64_t first_ns) override;
@@ -129,10 +126,10 @@ class PhasesVisitor : public ObservedVisitor {
   void end_stretch(std::size_t cpu, std::uint64_t last_ns) override;
 
  private:
-  std::vector<std::unique_ptr<analysis::CpuPhases>> cpus_;
-  std::vector<std::size_t> places_;  // by CPU: among those that were observed
-  analysis::ExcessBlocks joint_;
-  std::optional<analysis::JointPhases> together_;
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  std::vector<std::size_t> places_;  // by CPU: among those of phases_
+  std::optional<analysis::NodePhases> phases_;
 };
 
 /// The projection out of both times, to the job of `input`, in which CPUs are filled in. `playback` is the one of the

@@ -14,6 +14,7 @@
 
 #include "analysis/projection/barrier.h"
 #include "analysis/projection/joint_phases.h"
+#include "model/types.h"
 
 using namespace noised;
 using namespace noised::analysis;
@@ -116,7 +117,7 @@ double sum_of(const DelayTail& tail) {
 
 DelayTail tail_of(const ExcessBlocks& blocks) {
   Excess all;
-  for (const Excess& block : blocks.blocks()) all.merge(block);
+  for (std::size_t i = 0; i < ExcessBlocks::kBlocks; ++i) all.merge(blocks.block(i));
   return {all, nullptr};
 }
 
@@ -131,7 +132,7 @@ void check_against_walk(const ExcessBlocks& blocks, const std::vector<NodeBegin>
   }
   for (std::size_t i = 0; i < walked.size(); ++i) {
     INFO("block " << i);
-    const DelayTail tail(blocks.blocks()[i], nullptr);
+    const DelayTail tail(blocks.block(i), nullptr);
     double sum = 0;
     for (const std::uint64_t each : walked[i]) sum += static_cast<double>(each) / 2;
     CHECK(sum_of(tail) == Approx(sum).epsilon(1e-12));
@@ -147,8 +148,8 @@ void check_against_walk(const ExcessBlocks& blocks, const std::vector<NodeBegin>
 /// Sums are of whole and half numbers: a double has them exactly, in whatever order.
 bool same_excess(const ExcessBlocks& one, const ExcessBlocks& other) {
   for (std::size_t i = 0; i < ExcessBlocks::kBlocks; ++i) {
-    const Excess& left = one.blocks()[i];
-    const Excess& right = other.blocks()[i];
+    const Excess left = one.block(i);
+    const Excess right = other.block(i);
     for (std::size_t number = 0; number < std::max(left.size(), right.size()); ++number) {
       const Excess::Bucket a = left.at(number);
       const Excess::Bucket b = right.at(number);
@@ -173,26 +174,35 @@ std::vector<NodeCall> calls_of(const NodeCpu& stretches, std::size_t cpu) {
   return calls;
 }
 
-/// One CPU after the other.
-ExcessBlocks joint_of(const std::vector<NodeCpu>& node, std::uint64_t grain_ns, std::uint64_t observed_ns) {
-  ExcessBlocks blocks(observed_ns);
-  JointPhases phases(grain_ns, node.size(), blocks);
-  for (std::size_t cpu = 0; cpu < node.size(); ++cpu) {
-    for (const NodeCall& call : calls_of(node[cpu], cpu)) call(phases);
+std::vector<std::uint64_t> lengths_of(const std::vector<NodeCpu>& node) {
+  std::vector<std::uint64_t> lengths;
+  for (const NodeCpu& cpu : node) {
+    lengths.push_back(0);
+    for (const NodeStretch& stretch : cpu) lengths.back() += stretch.last_ns - stretch.first_ns;
   }
-  CHECK(phases.observed_ns() >= blocks.starts_ns());
-  return blocks;
+  return lengths;
 }
 
-ExcessBlocks alone_of(const NodeCpu& cpu, std::uint64_t grain_ns, std::uint64_t observed_ns) {
-  ExcessBlocks blocks(observed_ns);
-  SlidingPhases phases(grain_ns, blocks);
+ExcessBlocks alone_of(const NodeCpu& cpu, std::uint64_t grain_ns) {
+  SlidingPhases phases(grain_ns, lengths_of({cpu}).front());
   for (const NodeStretch& stretch : cpu) {
     phases.begin(stretch.first_ns);
     for (const Detour& each : stretch.detours) phases.detour(each.start_ns, each.end_ns);
     phases.end(stretch.last_ns);
   }
-  return blocks;
+  return phases.excess();
+}
+
+/// One CPU after the other.
+ExcessBlocks joint_of(const std::vector<NodeCpu>& node, std::uint64_t grain_ns, std::uint64_t observed_ns) {
+  JointPhases phases(grain_ns, lengths_of(node), observed_ns);
+  for (std::size_t cpu = 0; cpu < node.size(); ++cpu) {
+    for (const NodeCall& call : calls_of(node[cpu], cpu)) call(phases);
+    CHECK(same_excess(phases.cpu(cpu), alone_of(node[cpu], grain_ns)));
+  }
+  CHECK(phases.complete());
+  CHECK(phases.all().observed_ns() >= phases.all().starts_ns());
+  return phases.all();
 }
 
 }  // namespace
@@ -203,11 +213,9 @@ TEST_CASE("the joint phases of one CPU are its phases", "[projection][joint]") {
     INFO(round);
     const std::uint64_t grain = 50 + random() % 451;
     const NodeCpu cpu = random_node_cpu(random, 20'000, true);
-    std::uint64_t observed = 0;
-    for (const NodeStretch& each : cpu) observed += each.last_ns - each.first_ns;
-    const ExcessBlocks joint = joint_of({cpu}, grain, observed);
+    const ExcessBlocks joint = joint_of({cpu}, grain, 0);
     CHECK(joint.starts_ns() > 0);
-    CHECK(same_excess(joint, alone_of(cpu, grain, observed)));
+    CHECK(same_excess(joint, alone_of(cpu, grain)));
   }
 }
 
@@ -237,8 +245,7 @@ TEST_CASE("joint phases do not depend on which CPU is ahead", "[projection][join
     const std::uint64_t grain = 50 + random() % 451;
     const std::vector<NodeCpu> node = random_node(random, 2 + random() % 4, kTotal, true);
     const std::uint64_t observed = observed_of(walk_node(node, grain, kTotal));
-    ExcessBlocks blocks(observed);
-    JointPhases phases(grain, node.size(), blocks);
+    JointPhases phases(grain, lengths_of(node), observed);
     std::vector<std::vector<NodeCall>> calls;
     std::vector<std::size_t> turns;  // of which CPU the next call is
     for (std::size_t cpu = 0; cpu < node.size(); ++cpu) {
@@ -248,8 +255,8 @@ TEST_CASE("joint phases do not depend on which CPU is ahead", "[projection][join
     std::shuffle(turns.begin(), turns.end(), random);
     std::vector<std::size_t> made(node.size());
     for (const std::size_t cpu : turns) calls[cpu][made[cpu]++](phases);
-    CHECK(phases.observed_ns() == observed);
-    CHECK(same_excess(blocks, joint_of(node, grain, observed)));
+    CHECK(phases.all().observed_ns() == observed);
+    CHECK(same_excess(phases.all(), joint_of(node, grain, observed)));
   }
 }
 
@@ -259,7 +266,7 @@ TEST_CASE("joint phases of CPUs whose detours are aligned are those of one", "[p
   const std::uint64_t observed = cpu.front().last_ns - cpu.front().first_ns;
   const ExcessBlocks joint = joint_of({cpu, cpu, cpu}, 300, observed);
   CHECK(joint.starts_ns() > 0);
-  CHECK(same_excess(joint, alone_of(cpu, 300, observed)));
+  CHECK(same_excess(joint, alone_of(cpu, 300)));
 }
 
 TEST_CASE("joint phases of CPUs that are independent are their product", "[projection][joint]") {
@@ -274,7 +281,7 @@ TEST_CASE("joint phases of CPUs that are independent are their product", "[proje
       cpu.front().detours.push_back(detour);
       at = detour.end_ns + random() % 4'000;
     }
-    REQUIRE(product.add(tail_of(alone_of(cpu, kGrainOfTwo, kTotal))));
+    REQUIRE(product.add(tail_of(alone_of(cpu, kGrainOfTwo))));
   }
   DelayCurve joint;
   REQUIRE(joint.add(tail_of(joint_of(node, kGrainOfTwo, kTotal))));
@@ -299,7 +306,7 @@ TEST_CASE("joint phases of a daemon that roams over the CPUs are delayed by each
   }
   const DelayTail joint = tail_of(joint_of(node, kGrainOfAll, kTotal));
   std::vector<DelayTail> tails;
-  for (const NodeCpu& cpu : node) tails.push_back(tail_of(alone_of(cpu, kGrainOfAll, kTotal)));
+  for (const NodeCpu& cpu : node) tails.push_back(tail_of(alone_of(cpu, kGrainOfAll)));
   const auto together = [&](const std::function<double(const DelayTail&)>& figure) {
     double sum = 0;
     for (const DelayTail& tail : tails) sum += figure(tail);
@@ -327,26 +334,44 @@ TEST_CASE("joint phases of 256 CPUs, one with a gap, are what a walk says", "[pr
 }
 
 TEST_CASE("joint phases need all CPUs, and end with the first", "[projection][joint]") {
-  ExcessBlocks blocks(10'000);
-  JointPhases phases(100, 3, blocks);
+  const std::vector<std::uint64_t> lengths{6'000, 6'000, 4'000};
+  JointPhases phases(100, lengths, 4'000);
   for (const std::size_t cpu : {0U, 1U}) {
     phases.begin(cpu, 0);
     phases.detour(cpu, 200, 250);
     phases.end(cpu, 6'000);
   }
-  CHECK(phases.observed_ns() == 0);  // as long as one has told nothing
+  CHECK(phases.all().observed_ns() == 0);  // as long as one has told nothing
   phases.begin(2, 1'000);
-  CHECK(blocks.starts_ns() == 0);
+  CHECK(phases.all().starts_ns() == 0);
   phases.end(2, 5'000);
-  CHECK(blocks.starts_ns() == 3'900);
-  phases.finish();
-  CHECK(blocks.starts_ns() == 3'900);
-  CHECK(phases.observed_ns() == 4'000);
+  CHECK(phases.all().starts_ns() == 3'900);
+  CHECK(phases.all().observed_ns() == 4'000);
+}
+
+TEST_CASE("joint phases know how old the oldest detour is in which they begin", "[projection][joint]") {
+  const std::vector<std::uint64_t> lengths(2, 100'000);
+  JointPhases phases(1'000, lengths, 100'000);
+  for (const std::size_t cpu : {0U, 1U}) phases.begin(cpu, 0);
+  phases.detour(0, 50'000, 55'000);
+  phases.detour(1, 49'000, 51'000);
+  phases.detour(1, 60'000, 60'700);
+  for (const std::size_t cpu : {0U, 1U}) phases.end(cpu, 100'000);
+  const auto time_at = [&phases](std::size_t age) {
+    return time_from(DelayTail(phases.all().of_age(age), nullptr), 0);
+  };
+  // Up to 51,000 it is the second CPU's detour, which is 1,024 ns old at 50,024; then the first's, 1,000 ns old.
+  CHECK(time_at(1) == 1'024 + 24 + 700);
+  CHECK(time_at(2) == 976 + 1'024);
+  CHECK(time_at(3) == 2'048);
+  CHECK(time_at(4) == 904);
+  CHECK(time_at(0) == static_cast<double>(phases.all().starts_ns()) - 6'700);
+  CHECK(ExcessBlocks::age_ns(2) == Approx(1'448).margin(1));
 }
 
 TEST_CASE("joint phases give up where too much waits for a CPU that tells nothing", "[projection][joint]") {
-  ExcessBlocks blocks(1'000'000);
-  JointPhases phases(100, 2, blocks, 64);
+  const std::vector<std::uint64_t> lengths(2, 1'000'000);
+  JointPhases phases(100, lengths, 1'000'000, 64);
   phases.begin(0, 0);
   phases.begin(1, 0);
   std::uint64_t at_ns = 0;
@@ -355,7 +380,8 @@ TEST_CASE("joint phases give up where too much waits for a CPU that tells nothin
   phases.detour(1, 5'000, 6'000);  // too late
   phases.end(0, 1'000'000);
   phases.end(1, 1'000'000);
-  phases.finish();
   CHECK_FALSE(phases.complete());
-  CHECK(blocks.starts_ns() == 0);
+  CHECK(phases.all().starts_ns() == 0);
+  // By itself each is known as before.
+  for (const std::size_t cpu : {0U, 1U}) CHECK(phases.cpu(cpu).starts_ns() == 999'900);
 }

@@ -23,19 +23,15 @@ struct NoiseModel {
   double per_grain = 0.2;  ///< detours for each grain of work: they are a Poisson process of work, not of time
   double mean_ns = 0;
   std::function<double(std::mt19937_64&)> length;
-  std::function<double(std::mt19937_64&)> rest;  ///< of a detour, from any time in it
-  std::function<double(double)> delayed_by;      ///< P(X > x ns) in closed form; empty: there is none
+  std::function<double(double)> delayed_by;  ///< P(X > x ns) in closed form; empty: there is none
 
-  /// The share of time in detours: so often a phase begins in one.
-  [[nodiscard]] double share_in_detours() const {
-    const double noise = per_grain * mean_ns / kGrainNs;
-    return noise / (1 + noise);
-  }
-  /// A phase is delayed unless it begins outside of a detour and meets none: closed form for any length.
-  [[nodiscard]] double delayed() const { return 1 - (1 - share_in_detours()) * std::exp(-per_grain); }
+  // Of a phase that begins when the one before has ended: in no detour.
+
+  /// Unless it meets none: closed form for any length.
+  [[nodiscard]] double delayed() const { return 1 - std::exp(-per_grain); }
   /// The delay of one phase.
   [[nodiscard]] double draw(std::mt19937_64& random) const {
-    double delay = uniform(random) < share_in_detours() ? rest(random) : 0;
+    double delay = 0;
     for (double at = -std::log(uniform(random)); at < per_grain; at -= std::log(uniform(random)))
       delay += length(random);
     return delay;
@@ -48,20 +44,19 @@ inline double poisson(double mean, int k) {
   return std::exp(-mean + k * std::log(mean) - std::lgamma(k + 1.0));
 }
 
-/// Lengths exponential: their sums, and the rest of one, are Erlang's.
+/// Lengths exponential: their sums are Erlang's.
 inline NoiseModel exponential_noise(double mean_ns) {
   NoiseModel model;
   model.name = "exponential";
   model.mean_ns = mean_ns;
-  model.length = model.rest = [=](std::mt19937_64& random) { return -mean_ns * std::log(uniform(random)); };
+  model.length = [=](std::mt19937_64& random) { return -mean_ns * std::log(uniform(random)); };
   model.delayed_by = [model](double x) {
     const double y = x / model.mean_ns;
     double sum = 0;
     double erlang = 0;  // P(sum of k lengths > x)
     for (int k = 1; k < 40; ++k) {
       erlang += y > 0 ? poisson(y, k - 1) : (k == 1 ? 1 : 0);
-      const double in = model.share_in_detours();
-      sum += ((1 - in) * poisson(model.per_grain, k) + in * poisson(model.per_grain, k - 1)) * erlang;
+      sum += poisson(model.per_grain, k) * erlang;
     }
     return sum;
   };
@@ -74,25 +69,15 @@ inline NoiseModel bimodal_noise(double short_ns, double long_ns, double long_sha
   model.per_grain = per_grain;
   model.name = "bimodal";
   model.mean_ns = (1 - long_share) * short_ns + long_share * long_ns;
-  const double mean_ns = model.mean_ns;
   model.length = [=](std::mt19937_64& random) { return uniform(random) < long_share ? long_ns : short_ns; };
-  model.rest = [=](std::mt19937_64& random) {
-    const double length = uniform(random) < long_share * long_ns / mean_ns ? long_ns : short_ns;
-    return length * uniform(random);
-  };
   model.delayed_by = [=](double x) {
-    const auto rest_beyond = [=](double y) {
-      if (y <= 0) return 1.0;
-      return ((1 - long_share) * std::max(0.0, short_ns - y) + long_share * std::max(0.0, long_ns - y)) / mean_ns;
-    };
     double sum = 0;
     for (int i = 0; i < 10; ++i) {
       for (int j = 0; j < 8; ++j) {
         const double met = i * short_ns + j * long_ns;
         const double probability =
             poisson(model.per_grain * (1 - long_share), i) * poisson(model.per_grain * long_share, j);
-        const double in = model.share_in_detours();
-        sum += probability * ((1 - in) * (met > x ? 1 : 0) + in * rest_beyond(x - met));
+        if (met > x) sum += probability;
       }
     }
     return sum;
@@ -106,10 +91,6 @@ inline NoiseModel pareto_noise(double least_ns, double tail) {
   model.name = "Pareto";
   model.mean_ns = least_ns * tail / (tail - 1);
   model.length = [=](std::mt19937_64& random) { return least_ns * std::pow(uniform(random), -1 / tail); };
-  model.rest = [=](std::mt19937_64& random) {
-    const double length = least_ns * std::pow(uniform(random), -1 / (tail - 1));
-    return length * uniform(random);
-  };
   return model;
 }
 

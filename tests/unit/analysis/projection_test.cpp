@@ -198,6 +198,9 @@ TEST_CASE("where too little was observed, it says how much more it needs, and th
   const Projection few = observe(model, 10'000, nodes, random);
   CHECK(few.sizes[0].excess.value);
   CHECK_FALSE(few.sizes[1].excess.value);
+  CHECK(few.sizes[1].at_least == few.sizes[0].excess.low);
+  CHECK(few.sizes[2].at_least == few.sizes[0].excess.low);
+  CHECK_FALSE(few.sizes[0].at_least);
   CHECK(few.ranked_by == 0U);
   // 50 phases for each node, and each is some 6% longer than its grain: 43,000 more.
   const double phases = 50'000 * (1 + Truth(model, Truth::kFewDraws).excess(1'000));
@@ -231,14 +234,19 @@ TEST_CASE("a few events tell nothing but how many more are needed, and none are 
 }
 
 TEST_CASE("a CPU that was never observed for a phase is no part of the node", "[projection]") {
-  CpuPhases seen(1'000, 100'000, {});
-  seen.begin(0);
-  seen.end(100'000);
-  CpuPhases hardly(1'000, 1'000, {});
-  hardly.begin(5);
-  hardly.end(900);
-  const Projection node = project({1'000, {1}, {{4, 100'000, &seen}, {6, 895, &hardly}}, {}});
+  const std::vector<std::uint64_t> lengths{100'000, 1'000};
+  NodePhases phases(1'000, lengths, 1'000, {});
+  phases.begin(0, 0);
+  phases.end(0, 100'000);
+  phases.begin(1, 5);
+  phases.end(1, 900);
+  const Projection node = project({1'000, {1}, {{4, 100'000}, {6, 895}}, {}, &phases});
   CHECK(node.cpus == std::vector<unsigned>{4});
   CHECK(node.left_out == std::vector<unsigned>{6});
-  CHECK(project({1'000, {1}, {{6, 895, &hardly}}, {}}).sizes.empty());
+  const std::vector<std::uint64_t> hardly{1'000};
+  NodePhases none(1'000, hardly, 1'000, {});
+  none.begin(0, 5);
+  none.end(0, 900);
+  CHECK(project({1'000, {1}, {{6, 895}}, {}, &none}).sizes.empty());
+  CHECK(project({1'000, {1}, {}, {}}).sizes.empty());
 }

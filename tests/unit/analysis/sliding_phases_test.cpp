@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/projection/barrier.h"
-#include "analysis/projection/cpu_phases.h"
+#include "analysis/projection/sliding_phases.h"
 
 using namespace noised;
 using namespace noised::analysis;
@@ -126,13 +126,12 @@ TEST_CASE("phases are what a walk through each of them says", "[projection]") {
     const std::vector<Away> stretches = random_stretches(random);
     std::uint64_t observed = 0;
     for (const Away& stretch : stretches) observed += stretch.size();
-    ExcessBlocks blocks(observed);
-    SlidingPhases phases(grain, blocks);
+    SlidingPhases phases(grain, observed);
     slide(stretches, random, phases);
+    const ExcessBlocks& blocks = phases.excess();
     const std::vector<Start> starts = walk_all(stretches, grain);
     REQUIRE(blocks.starts_ns() == starts.size());
-    Excess all;
-    for (const Excess& block : blocks.blocks()) all.merge(block);
+    const Excess all = blocks.of_age();
     DelayCurve curve;
     REQUIRE(curve.add(DelayTail(all, nullptr)) == !starts.empty());
     if (starts.empty()) continue;
@@ -150,16 +149,14 @@ TEST_CASE("phases are what a walk through each of them says", "[projection]") {
 }
 
 TEST_CASE("one detour delays the phases that it meets, and shorter ones that begin in it", "[projection]") {
-  ExcessBlocks blocks(1'000'000);
-  SlidingPhases phases(1'000, blocks);
+  SlidingPhases phases(1'000, 1'000'000);
   phases.begin(0);
   phases.detour(500'000, 500'010);
   phases.end(1'000'000);
+  const ExcessBlocks& blocks = phases.excess();
   CHECK(blocks.starts_ns() == 999'000);
-  Excess all;
-  for (const Excess& block : blocks.blocks()) all.merge(block);
   DelayCurve curve;
-  REQUIRE(curve.add(DelayTail(all, nullptr)));
+  REQUIRE(curve.add(DelayTail(blocks.of_age(), nullptr)));
   // For a grain before it phases are delayed by all of it, for its length by the rest of it.
   CHECK(curve.delayed() == Approx((1'000.0 + 9) / 999'000));
   CHECK(curve.expected_excess_ns(1) == Approx((1'000.0 * 10 + 10 * 5) / 999'000));

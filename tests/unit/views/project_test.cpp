@@ -26,8 +26,8 @@ views::ProjectionView projected() {
   projection.together = Estimate{0.5, 0.4, 0.6, {}};
   projection.exceeded = {
       {1e-1, {0.0, 0.0, 0.0, {}}}, {1e-2, {5'000.0, 4'000.0, 6'000.0, {}}}, {1e-3, {{}, {}, {}, 3 * kHourNs}}};
-  projection.sizes = {{10, {0.0956, 0.086, 0.105, {}}, 0.1, 0.044, {0.0012, 0.001, 0.0015, {}}},
-                      {1'000, {0.99996, 0.9999, 1.0, {}}, 10.0, 0.9, {{}, {}, {}, 3 * kHourNs}}};
+  projection.sizes = {{10, {0.0956, 0.086, 0.105, {}}, 0.1, 0.044, {0.0012, 0.001, 0.0015, {}}, {}},
+                      {1'000, {0.99996, 0.9999, 1.0, {}}, 10.0, 0.9, {{}, {}, {}, 3 * kHourNs}, 0.001}};
   projection.ranked_by = 0;
   const RemovableSource tick{1, Kind::hrtimer, "tick", 9, 900, 100};
   const RemovableSource seldom{2, Kind::task, "evil\x1b[2J", 1, 800, 800};
@@ -52,6 +52,8 @@ TEST_CASE("a projection says what is known, and what needs how much more", "[vie
   CHECK(has(text, "noise of the node's CPUs comes at once: its phases' mean delay is 0.50 (0.40 to 0.60) of what"));
   CHECK(has(text, "needs 3 h more"));
   CHECK(has(text, "1.00120  1.00100 to 1.00150"));
+  CHECK(has(text, "needs 3 h more  at least 1.00100"));
+  CHECK(has(text, "Nodes are taken as independent, and their CPUs as they were observed together."));
   CHECK(has(text, "give back at 10 nodes"));
   CHECK(has(text, "50.0%"));  // of the delay
   CHECK(has(text, "needs 2 h more"));
@@ -69,6 +71,9 @@ TEST_CASE("whether noise comes to the CPUs of a node together is told where it i
   CHECK(has(views::together_text(Estimate{{}, {}, {}, kHourNs}), "needs 1 h more"));
   views::ProjectionView view = projected();
   view.projection.together.reset();
+  view.projection.joint = false;
+  CHECK(has(views::to_text(view), "CPUs and nodes are taken as independent: not all CPUs were observed"));
+  CHECK(nlohmann::json::parse(views::to_json(view))["joint"] == false);
   CHECK_FALSE(has(views::to_text(view), "node's CPUs comes"));
   CHECK(nlohmann::json::parse(views::to_json(view))["together"].is_null());
 }
@@ -86,7 +91,9 @@ TEST_CASE("as JSON, what is not known is null with what it needs", "[views]") {
   CHECK(json["exceeded"][2]["delay_ns"].is_null());
   CHECK(json["exceeded"][2]["needs_ns"] == 3 * kHourNs);
   CHECK(json["sizes"][0]["slowdown"]["value"] == 1.0012);
+  CHECK(json["sizes"][0]["slowdown_at_least"].is_null());
   CHECK(json["sizes"][1]["slowdown"]["value"].is_null());
+  CHECK(json["sizes"][1]["slowdown_at_least"] == 1.001);
   CHECK(json["ranked_by_nodes"] == 10);
   CHECK(json["sources"][0]["source"] == "hrtimer:tick");
   CHECK(json["sources"][0]["gains"][1]["nodes"] == 1'000);
