@@ -87,9 +87,10 @@ void PhaseTotals::add(const FinishedPhase& phase) {
   const PhaseGroup one{1, ns, stolen_ns};
   marks::add(one, bucket.group);
   marks::add(one, all_);
-  Delay& delay = delays_[bucket_of(stolen_ns)];
-  delay.count += 1;
-  delay.ns += stolen_ns;
+  stolen_blocks_.add(stolen_ns);
+  const auto own_ns = static_cast<double>(ns - std::min(ns, stolen_ns));
+  for (std::size_t i = 0; i < delays_.size(); ++i)
+    delays_[i] += static_cast<double>(stolen_ns) > analysis::kUsualDelays[i] * own_ns ? 1 : 0;
   min_ns_ = std::min(min_ns_, ns);
   max_ns_ = std::max(max_ns_, ns);
   delayed_ += stolen_ns != 0 ? 1 : 0;
@@ -120,26 +121,91 @@ std::vector<MarkedSource> PhaseTotals::sources(const SourceNames& names, const S
   return sources;
 }
 
+namespace {
+
+void add(const StolenBlocks::Groups& from, StolenBlocks::Groups& to) {
+  for (const auto& [low_ns, group] : from) {
+    to[low_ns].count += group.count;
+    to[low_ns].ns += group.ns;
+  }
+}
+
 // The longest of n phases is late by the longest of n delays: each bucket's mean, by how likely the longest is in it.
-PhaseCost PhaseTotals::cost(std::uint64_t ranks) const {
-  const auto count = static_cast<double>(all_.count);
-  const auto n = static_cast<double>(ranks);
-  PhaseCost cost{.ranks = ranks,
-                 .delayed = analysis::delay_probability(static_cast<double>(delayed_) / count, n),
-                 .slowdown = std::nullopt};
-  const std::uint64_t own_ns = all_.total_ns - std::min(all_.total_ns, all_.stolen_ns);
-  if (own_ns == 0 || count / n < analysis::kLeastIndependent) return cost;
+// Of all, without these.
+double mean_of_longest_ns(const StolenBlocks::Groups& all, const StolenBlocks::Groups& without, double n) {
+  double count = 0;
+  for (const auto& [low_ns, group] : all) count += static_cast<double>(group.count);
+  for (const auto& [low_ns, group] : without) count -= static_cast<double>(group.count);
+  if (count <= 0) return 0;
   double longest_ns = 0;
   double before = 0;
-  std::uint64_t up_to = 0;
-  for (const auto& [low_ns, delay] : delays_) {
-    up_to += delay.count;
-    const double after = std::pow(static_cast<double>(up_to) / count, n);
-    longest_ns += (after - before) * static_cast<double>(delay.ns) / static_cast<double>(delay.count);
+  double up_to = 0;
+  for (const auto& [low_ns, group] : all) {
+    const auto left_out = without.find(low_ns);
+    const StolenBlocks::Group gone = left_out == without.end() ? StolenBlocks::Group() : left_out->second;
+    if (group.count == gone.count) continue;
+    up_to += static_cast<double>(group.count - gone.count);
+    const double after = std::pow(up_to / count, n);
+    longest_ns +=
+        (after - before) * static_cast<double>(group.ns - gone.ns) / static_cast<double>(group.count - gone.count);
     before = after;
   }
-  cost.slowdown = 1 + longest_ns / (static_cast<double>(own_ns) / count);
-  return cost;
+  return longest_ns;
+}
+
+}  // namespace
+
+void StolenBlocks::add(std::uint64_t stolen_ns) {
+  if (in_last_ == length_ || blocks_.empty()) {
+    if (blocks_.size() == kMost) {
+      for (std::size_t i = 0; i < kMost / 2; ++i) {
+        Groups pair = std::move(blocks_[2 * i]);
+        marks::add(blocks_[2 * i + 1], pair);
+        blocks_[i] = std::move(pair);
+      }
+      blocks_.resize(kMost / 2);
+      length_ *= 2;
+    }
+    blocks_.emplace_back();
+    in_last_ = 0;
+  }
+  ++in_last_;
+  Group& group = blocks_.back()[bucket_of(stolen_ns)];
+  group.count += 1;
+  group.ns += stolen_ns;
+}
+
+std::vector<StolenBlocks::Groups> StolenBlocks::blocks() const {
+  std::vector<Groups> result(kBlocks);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) marks::add(blocks_[i], result[i * kBlocks / blocks_.size()]);
+  return result;
+}
+
+std::vector<PhaseCost> PhaseTotals::costs() const {
+  const auto count = static_cast<double>(all_.count);
+  const double own_ns = static_cast<double>(all_.total_ns - std::min(all_.total_ns, all_.stolen_ns)) / count;
+  const std::vector<StolenBlocks::Groups> blocks = stolen_blocks_.blocks();
+  StolenBlocks::Groups all;
+  for (const StolenBlocks::Groups& block : blocks) marks::add(block, all);
+  std::vector<PhaseCost> costs;
+  costs.reserve(std::size(kRanks));
+  for (const std::uint64_t ranks : kRanks) {
+    const auto n = static_cast<double>(ranks);
+    PhaseCost& cost = costs.emplace_back();
+    cost.ranks = ranks;
+    cost.delayed = analysis::delay_probability(static_cast<double>(delays_.front()) / count, n);
+    if (own_ns <= 0 || count / n < analysis::kLeastIndependent) continue;
+    const double excess = mean_of_longest_ns(all, {}, n) / own_ns;
+    cost.slowdown = 1 + excess;
+    if (excess <= 0) continue;
+    std::vector<double> without;
+    without.reserve(blocks.size());
+    for (const StolenBlocks::Groups& block : blocks) without.push_back(mean_of_longest_ns(all, block, n) / own_ns);
+    const analysis::Ends ends = analysis::confidence_ends(analysis::uncertainty(excess, without));
+    cost.low = 1 + excess * ends.low;
+    cost.high = 1 + excess * ends.high;
+  }
+  return costs;
 }
 
 MarkedPhase PhaseTotals::view(const SourceNames& names) const {
@@ -152,6 +218,12 @@ MarkedPhase PhaseTotals::view(const SourceNames& names) const {
   view.mean_ns = all_.total_ns / all_.count;
   view.all = all_;
   view.delayed = delayed_;
+  view.delays.reserve(delays_.size());
+  for (std::size_t i = 0; i < delays_.size(); ++i) {
+    const analysis::SeenShare p =
+        analysis::seen_share(static_cast<double>(delays_[i]), static_cast<double>(all_.count));
+    view.delays.push_back({analysis::kUsualDelays[i], delays_[i], p.value, p.low, p.high});
+  }
   SourceTimes late;
   SourceTimes typical;
   const auto into = [](SourceTimes& times) {
@@ -170,8 +242,7 @@ MarkedPhase PhaseTotals::view(const SourceNames& names) const {
   view.sources = sources(names, late, typical);
   view.longest.reserve(longest_.size());
   for (const FinishedPhase& phase : longest_) view.longest.push_back(view_of(phase, names));
-  view.costs.reserve(std::size(kRanks));
-  for (const std::uint64_t ranks : kRanks) view.costs.push_back(cost(ranks));
+  view.costs = costs();
   return view;
 }
 

@@ -4,12 +4,16 @@
 
 #include "model/watch.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "analysis/projection/estimate.h"
+#include "analysis/projection/excess.h"
 
 namespace noised::marks {
 
@@ -36,6 +40,30 @@ struct SourceName {
 };
 using SourceNames = std::map<unsigned, SourceName>;
 
+/// The time stolen from each phase, in blocks of equally many phases one after the other: what differs between them
+/// tells how much the whole can be relied upon.
+class StolenBlocks {
+ public:
+  static constexpr std::size_t kBlocks = analysis::ExcessBlocks::kBlocks;
+  struct Group {
+    std::uint64_t count = 0;
+    std::uint64_t ns = 0;
+  };
+  using Groups = std::map<std::uint64_t, Group>;  // by the lower bound of their buckets
+
+  void add(std::uint64_t stolen_ns);
+  /// In kBlocks, from 96 phases on, the longest by less than two thirds longer than the shortest: of 5 where that has
+  /// 4, of which the last has just begun. Before, some are empty.
+  [[nodiscard]] std::vector<Groups> blocks() const;
+
+ private:
+  static constexpr std::size_t kMost = 8 * kBlocks;  // then two become one
+
+  std::uint64_t length_ = 1;  // phases in a block that is full
+  std::uint64_t in_last_ = 0;
+  std::vector<Groups> blocks_;
+};
+
 /// In bounded memory: a bucket for durations that are within 1/64 of each other, and the ten longest one by one.
 class PhaseTotals {
  public:
@@ -51,13 +79,9 @@ class PhaseTotals {
     PhaseGroup group;
     SourceTimes stolen;
   };
-  struct Delay {
-    std::uint64_t count = 0;
-    std::uint64_t ns = 0;
-  };
   [[nodiscard]] std::vector<MarkedSource> sources(const SourceNames& names, const SourceTimes& late,
                                                   const SourceTimes& typical) const;
-  [[nodiscard]] PhaseCost cost(std::uint64_t ranks) const;
+  [[nodiscard]] std::vector<PhaseCost> costs() const;
 
   PhaseGroup all_;
   std::uint64_t min_ns_ = UINT64_MAX;
@@ -65,8 +89,9 @@ class PhaseTotals {
   std::uint64_t delayed_ = 0;
   std::uint64_t incomplete_ = 0;
   std::set<std::uint32_t> threads_;
-  std::map<std::uint64_t, Bucket> buckets_;  // by the lower bound of the duration
-  std::map<std::uint64_t, Delay> delays_;    // phases by the lower bound of the time stolen from them
+  std::map<std::uint64_t, Bucket> buckets_;                            // by the lower bound of the duration
+  std::array<std::uint64_t, analysis::kUsualDelays.size()> delays_{};  // phases that were delayed by more than these
+  StolenBlocks stolen_blocks_;
   SourceTimes stolen_;
   SourceTimes touched_;  // how many phases each source took something from
   std::vector<FinishedPhase> longest_;

@@ -366,6 +366,16 @@ inline constexpr auto kPhaseCostFields = [](auto& cost, const auto& field) {
   field("ranks", cost.ranks);
   field("delayed", cost.delayed);
   field("slowdown", cost.slowdown);
+  field("low", cost.low);
+  field("high", cost.high);
+};
+
+inline constexpr auto kMarkedDelayFields = [](auto& delay, const auto& field) {
+  field("of_own", delay.of_own);
+  field("phases", delay.phases);
+  field("p", delay.p);
+  field("low", delay.low);
+  field("high", delay.high);
 };
 
 /// The fields of the group of all phases have no name before them.
@@ -379,6 +389,7 @@ inline constexpr auto kMarkedPhaseFields = [](auto& phase, const auto& field) {
   field("median_ns", phase.median_ns);
   field("max_ns", phase.max_ns);
   field("delayed", phase.delayed);
+  field("delays", phase.delays, kMarkedDelayFields);
   field("late", phase.late, kPhaseGroupFields);
   field("typical", phase.typical, kPhaseGroupFields);
   field("sources", phase.sources, kMarkedSourceFields);

@@ -90,9 +90,20 @@ struct LongPhase {
 /// What a job of so many of these threads pays, if they all wait for the slowest of them after each phase.
 struct PhaseCost {
   std::uint64_t ranks = 0;
-  double delayed = 0;              ///< the noise law's 1 - (1 - p)^n
+  double delayed = 0;              ///< the noise law's 1 - (1 - p)^n, of the p of the first of the delays
   std::optional<double> slowdown;  ///< mean of the longest of so many phases by their mean own time; nothing: seen too
-                                   ///< few phases to tell
+                                   ///< few phases to tell, as the next two
+  std::optional<double> low;       ///< of its 95% interval
+  std::optional<double> high;
+};
+
+/// How many phases are delayed by more than a part of their own time, and their share, the p of the noise law.
+struct MarkedDelay {
+  double of_own = 0;
+  std::uint64_t phases = 0;
+  double p = 0;
+  double low = 0;  ///< of its 95% interval, which takes phases for independent of each other
+  double high = 0;
 };
 
 /// The phases of one name that the application marked (noised/mark.h).
@@ -107,7 +118,8 @@ struct MarkedPhase {
   PhaseGroup all;
   PhaseGroup late;                    ///< the slowest 1%, by buckets of durations; at least those of the slowest bucket
   PhaseGroup typical;                 ///< the fastest half, likewise
-  std::uint64_t delayed = 0;          ///< phases from which something was taken; their share is the p of the noise law
+  std::uint64_t delayed = 0;          ///< phases from which something was taken, however little
+  std::vector<MarkedDelay> delays;    ///< by of_own, rising
   std::vector<MarkedSource> sources;  ///< by total_ns, falling; they sum to the stolen time
   std::vector<LongPhase> longest;     ///< the first ten
   std::vector<PhaseCost> costs;       ///< by ranks, rising

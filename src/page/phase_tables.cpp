@@ -35,8 +35,8 @@ std::string head_html(const views::CpuPhases& cpu, const views::PhaseSetting& se
 std::string exceeding_table(const analysis::PhaseDurations& durations) {
   TableWriter table("p, that a phase is longer than the work", {"by", ">above", ">phases", ">p", ">95% interval"});
   for (const analysis::Exceeding& each : durations.exceeding()) {
-    table.row({fmt::format("{:.0f}%", 100 * each.share), duration_html(each.above_ns), grouped(each.phases),
-               fmt::format("{:.3g}", each.p), fmt::format("{:.3g} to {:.3g}", each.low, each.high)});
+    table.row({fmt::format("{:g}%", 100 * each.share), duration_html(each.above_ns), grouped(each.phases),
+               fmt::format("{:.3g}", each.p.value), fmt::format("{:.3g} to {:.3g}", each.p.low, each.p.high)});
   }
   return table.finish();
 }

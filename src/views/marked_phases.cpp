@@ -43,13 +43,13 @@ std::string summary(const WatchReport& report) {
                {"max", Align::right},
                {"stolen", Align::right},
                {"share", Align::right},
-               {"delayed", Align::right}});
+               {"delayed >1%", Align::right}});
   for (const MarkedPhase& phase : report.phases) {
     table.add({printable(phase.name), std::to_string(phase.threads), std::to_string(phase.all.count),
                format_duration(phase.min_ns), format_duration(phase.median_ns), format_duration(phase.mean_ns),
                format_duration(phase.max_ns), format_duration(phase.all.stolen_ns),
                format_share(ratio(phase.all.stolen_ns, phase.all.total_ns)),
-               format_share(ratio(phase.delayed, phase.all.count))});
+               phase.delays.empty() ? "-" : format_share(phase.delays.front().p)});
   }
   return table.text();
 }
@@ -109,15 +109,25 @@ std::string longest(const MarkedPhase& phase) {
 }
 
 std::string costs(const MarkedPhase& phase) {
-  std::string text =
-      fmt::format("  noise law: p {:.3g}; ranks, delayed, slowdown:", ratio(phase.delayed, phase.all.count));
-  for (const PhaseCost& cost : phase.costs) {
-    if (&cost != &phase.costs.front()) text += ",";
-    text += fmt::format(" {} {}", cost.ranks, format_share(cost.delayed));
-    if (!cost.slowdown) return text + " - (too few phases)\n";
-    text += fmt::format(" {:.3f}", *cost.slowdown);
+  std::string text;
+  for (const MarkedDelay& delay : phase.delays) {
+    text += fmt::format("{}{} by more than {:g}% ({} to {})", text.empty() ? "  p of a delay: " : ", ",
+                        format_share(delay.p), 100 * delay.of_own, format_share(delay.low), format_share(delay.high));
   }
-  return text + "\n";
+  text += text.empty() ? "" : "\n";
+  Table table({{"  ranks", Align::right},
+               {"delayed", Align::right},
+               {"slowdown", Align::right},
+               {"95% interval", Align::left}});
+  for (const PhaseCost& cost : phase.costs) {
+    if (!cost.slowdown) {
+      table.add({std::to_string(cost.ranks), format_share(cost.delayed), "-", "too few phases"});
+      break;
+    }
+    table.add({std::to_string(cost.ranks), format_share(cost.delayed), fmt::format("{:.3f}", *cost.slowdown),
+               cost.low ? fmt::format("{:.3f} to {:.3f}", *cost.low, *cost.high) : ""});
+  }
+  return text + table.text();
 }
 
 std::string missing(const MarkLosses& marks) {
@@ -140,7 +150,8 @@ std::string missing(const MarkLosses& marks) {
 std::string marked_text(const WatchReport& report) {
   if (!report.marks) return "";
   if (report.phases.empty()) return "\nno phase was marked and watched\n" + missing(*report.marks);
-  std::string text = "\nphases that the application marked (share: of their time; delayed: something was stolen)\n";
+  std::string text =
+      "\nphases that the application marked (share: of their time; delayed: by more than 1% of their own)\n";
   text += summary(report);
   const std::size_t shown = std::min(kPhasesShown, report.phases.size());
   for (std::size_t i = 0; i < shown; ++i) {

@@ -147,15 +147,15 @@ Json survival_json(const analysis::PhaseDurations& durations) {
   return points;
 }
 
-Json exceeding_json(const analysis::PhaseDurations& durations) {
+Json exceeding_json(const analysis::PhaseDurations& durations, const PhaseSetting& setting) {
   Json all = Json::array();
-  for (const analysis::Exceeding& each : durations.exceeding()) {
+  for (const analysis::Exceeding& each : durations.exceeding(setting.delays)) {
     all.push_back({{"share", each.share},
                    {"above_ns", each.above_ns},
                    {"phases", each.phases},
-                   {"p", each.p},
-                   {"low", each.low},
-                   {"high", each.high}});
+                   {"p", each.p.value},
+                   {"low", each.p.low},
+                   {"high", each.p.high}});
   }
   return all;
 }
@@ -203,7 +203,7 @@ Json indirect_json(const CpuPhases& cpu) {
               {"sources", std::move(sources)}};
 }
 
-Json cpu_json(const CpuPhases& cpu) {
+Json cpu_json(const CpuPhases& cpu, const PhaseSetting& setting) {
   const analysis::PhaseDurations& durations = cpu.analysis->durations();
   const Moments& moments = durations.moments();
   const bool any = moments.count() != 0;
@@ -219,7 +219,7 @@ Json cpu_json(const CpuPhases& cpu) {
               {"min_ns", time(moments.min_ns())},
               {"max_ns", time(moments.max_ns())},
               {"survival", survival_json(durations)},
-              {"exceeding", exceeding_json(durations)},
+              {"exceeding", exceeding_json(durations, setting)},
               {"direct", direct_json(cpu)},
               {"indirect", indirect_json(cpu)}};
 }
@@ -228,7 +228,7 @@ Json cpu_json(const CpuPhases& cpu) {
 
 std::string to_json(const std::vector<CpuPhases>& cpus, const PhaseSetting& setting, const Report& report) {
   Json all = Json::array();
-  for (const CpuPhases& cpu : cpus) all.push_back(cpu_json(cpu));
+  for (const CpuPhases& cpu : cpus) all.push_back(cpu_json(cpu, setting));
   return dump(Json{{"schema", "noised.phases/1"},
                    {"grain_ns", nullable(setting.grain_ns)},
                    {"footprint_bytes", nullable(setting.footprint_bytes)},
@@ -278,15 +278,15 @@ std::string survival_text(const analysis::PhaseDurations& durations) {
   return "\n" + table.text() + (silent.empty() ? "" : "too few phases to speak of p = " + silent + "\n");
 }
 
-std::string exceeding_text(const analysis::PhaseDurations& durations) {
+std::string exceeding_text(const analysis::PhaseDurations& durations, const PhaseSetting& setting) {
   Table table({{"longer than the work (2nd decile)", Align::left},
                {"above", Align::right},
                {"phases", Align::right},
                {"p", Align::right},
                {"95% interval", Align::left}});
-  for (const analysis::Exceeding& each : durations.exceeding()) {
-    table.add({fmt::format("by {:.0f}%", 100 * each.share), format_duration(each.above_ns), std::to_string(each.phases),
-               fmt::format("{:.3g}", each.p), fmt::format("{:.3g} to {:.3g}", each.low, each.high)});
+  for (const analysis::Exceeding& each : durations.exceeding(setting.delays)) {
+    table.add({fmt::format("by {:g}%", 100 * each.share), format_duration(each.above_ns), std::to_string(each.phases),
+               fmt::format("{:.3g}", each.p.value), fmt::format("{:.3g} to {:.3g}", each.p.low, each.p.high)});
   }
   return "\n" + table.text();
 }
@@ -366,8 +366,8 @@ std::string to_text(const std::vector<CpuPhases>& cpus, const PhaseSetting& sett
     if (durations.moments().count() == 0) continue;
     text += fmt::format("the work takes {} (mean of the 2nd decile)\n\n",
                         signed_duration(durations.calibrated_ns().value_or(0)));
-    text += statistics_text(durations) + survival_text(durations) + exceeding_text(durations) + direct_text(cpu) +
-            indirect_text(cpu) + fit_text(cpu);
+    text += statistics_text(durations) + survival_text(durations) + exceeding_text(durations, setting) +
+            direct_text(cpu) + indirect_text(cpu) + fit_text(cpu);
   }
   return text + report_tail(report);
 }
@@ -392,7 +392,8 @@ void add_statistics(const analysis::PhaseDurations& one, const analysis::PhaseDu
   add("maximum", [](const analysis::PhaseDurations& of) { return format_duration(of.moments().max_ns()); });
 }
 
-void add_tails(const analysis::PhaseDurations& one, const analysis::PhaseDurations& two, Table& table) {
+void add_tails(const analysis::PhaseDurations& one, const analysis::PhaseDurations& two,
+               const std::vector<double>& delays, Table& table) {
   const auto survival = [](const analysis::Survival& point) {
     if (!point.longer_than_ns) return std::string("too few phases");
     return fmt::format("{} ({} to {})", format_duration(*point.longer_than_ns), format_duration(point.low_ns),
@@ -403,13 +404,13 @@ void add_tails(const analysis::PhaseDurations& one, const analysis::PhaseDuratio
   for (std::size_t i = 0; i < first.size(); ++i)
     table.add({fmt::format("p = {:.0e}: longer than", first[i].p), survival(first[i]), survival(second[i])});
   const auto exceeding = [](const analysis::Exceeding& each) {
-    return fmt::format("{:.3g} ({:.3g} to {:.3g})", each.p, each.low, each.high);
+    return fmt::format("{:.3g} ({:.3g} to {:.3g})", each.p.value, each.p.low, each.p.high);
   };
-  const auto above = one.exceeding();
-  const auto other = two.exceeding();
+  const auto above = one.exceeding(delays);
+  const auto other = two.exceeding(delays);
   for (std::size_t i = 0; i < std::min(above.size(), other.size()); ++i)
     table.add(
-        {fmt::format("p of {:.0f}% above the work", 100 * above[i].share), exceeding(above[i]), exceeding(other[i])});
+        {fmt::format("p of {:g}% above the work", 100 * above[i].share), exceeding(above[i]), exceeding(other[i])});
 }
 
 // A cost of the other recording is that of the same sources: with others named beside it, it is another one.
@@ -450,7 +451,7 @@ std::string compared_text(const ComparedPhases& one, const ComparedPhases& two) 
     Table table = table_of("", one, two);
     table.add({"", heading(one.cpus[i]), heading(two.cpus[i])});
     add_statistics(one.cpus[i].analysis->durations(), two.cpus[i].analysis->durations(), table);
-    add_tails(one.cpus[i].analysis->durations(), two.cpus[i].analysis->durations(), table);
+    add_tails(one.cpus[i].analysis->durations(), two.cpus[i].analysis->durations(), one.setting.delays, table);
     text += "\n" + table.text() + costs_text(one, two, i);
   }
   return text;

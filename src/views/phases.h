@@ -19,6 +19,8 @@ struct PhaseSetting {
   std::optional<std::uint64_t> grain_ns;
   std::optional<std::uint64_t> footprint_bytes;  ///< 0: none
   std::string policy;                            ///< "other" or "fifo"
+  /// Shares of the grain that p is told for, rising.
+  std::vector<double> delays = {analysis::kUsualDelays.begin(), analysis::kUsualDelays.end()};
 };
 
 /// A source's own time in phases beside the ledger of the same run.

@@ -14,17 +14,6 @@ constexpr double kNormal95 = 1.959964;
 // Fewer than these beyond a value, and where it lies is mostly chance.
 constexpr std::uint64_t kLeastBeyond = 10;
 
-// Wilson's interval for a share of which `hits` of `count` were seen.
-void set_wilson(double hits, double count, Exceeding& to) {
-  const double z2 = kNormal95 * kNormal95;
-  const double share = hits / count;
-  const double middle = (share + z2 / (2 * count)) / (1 + z2 / count);
-  const double half = kNormal95 * std::sqrt(share * (1 - share) / count + z2 / (4 * count * count)) / (1 + z2 / count);
-  to.p = share;
-  to.low = hits == 0 ? 0 : std::max(0.0, middle - half);
-  to.high = std::min(1.0, middle + half);
-}
-
 }  // namespace
 
 PhaseDurations::Bucket PhaseDurations::bucket_at(std::size_t octave, std::size_t step) {
@@ -112,18 +101,18 @@ std::vector<Survival> PhaseDurations::survival() const {
 }
 
 // The bound is that of a bucket, so that what is counted above it is exact.
-std::vector<Exceeding> PhaseDurations::exceeding() const {
+std::vector<Exceeding> PhaseDurations::exceeding(std::span<const double> shares) const {
   std::vector<Exceeding> all;
   const auto grain_ns = calibrated_ns();
   if (!grain_ns) return all;
-  for (const double share : {0.01, 0.1, 1.0}) {
+  for (const double share : shares) {
     Exceeding each;
     each.share = share;
     each.above_ns = bucket_of(static_cast<std::uint64_t>(std::llround(*grain_ns * (1 + share)))).high_ns;
     for_each([&](const Bucket& bucket, std::uint64_t count) {
       if (bucket.low_ns > each.above_ns) each.phases += count;
     });
-    set_wilson(static_cast<double>(each.phases), static_cast<double>(moments_.count()), each);
+    each.p = seen_share(static_cast<double>(each.phases), static_cast<double>(moments_.count()));
     all.push_back(each);
   }
   return all;

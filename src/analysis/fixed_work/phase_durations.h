@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "analysis/projection/estimate.h"
 #include "model/moments.h"
 
 namespace noised::analysis {
@@ -21,14 +23,12 @@ struct Survival {
   std::uint64_t high_ns = 0;
 };
 
-/// The probability that a phase exceeds its grain by so much, with Wilson's 95% interval: above 0 even if none did.
+/// The probability that a phase exceeds its grain by more than such a share of it.
 struct Exceeding {
-  double share = 0;  ///< of the grain
+  double share = 0;
   std::uint64_t above_ns = 0;
   std::uint64_t phases = 0;
-  double p = 0;
-  double low = 0;
-  double high = 0;
+  SeenShare p;
 };
 
 /// The durations of phases. Single nanoseconds up to 4096, above that to 1/4096 of the duration: what exceeds its grain
@@ -47,8 +47,8 @@ class PhaseDurations {
   [[nodiscard]] std::optional<double> calibrated_ns() const;
   /// p = 0.1 to 1e-6. Where a tenth of p would be less than one phase, or so, nothing is said: 10 must be longer.
   [[nodiscard]] std::vector<Survival> survival() const;
-  /// 1%, 10% and 100% above calibrated_ns(); empty without a phase.
-  [[nodiscard]] std::vector<Exceeding> exceeding() const;
+  /// Of the grain calibrated_ns(); empty without a phase.
+  [[nodiscard]] std::vector<Exceeding> exceeding(std::span<const double> shares = kUsualDelays) const;
 
  private:
   static constexpr unsigned kStepBits = 12;

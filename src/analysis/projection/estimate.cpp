@@ -19,6 +19,17 @@ double before_transformation(double transformed, double skew, double blocks) {
 
 }  // namespace
 
+SeenShare seen_share(double hits, double count) {
+  constexpr double kNormal = 1.959964;
+  constexpr double kSquared = kNormal * kNormal;
+  if (count <= 0) return {};
+  const double share = hits / count;
+  const double middle = (share + kSquared / (2 * count)) / (1 + kSquared / count);
+  const double half =
+      kNormal * std::sqrt(share * (1 - share) / count + kSquared / (4 * count * count)) / (1 + kSquared / count);
+  return {share, hits == 0 ? 0 : std::max(0.0, middle - half), std::min(1.0, middle + half)};
+}
+
 Uncertainty uncertainty(double value, std::span<const double> without) {
   Uncertainty result;
   const auto count = static_cast<double>(without.size());

@@ -2,6 +2,7 @@
 // A figure with its confidence interval, or how much more must be observed before there is one. Pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,6 +15,19 @@ struct Estimate {
   std::optional<double> high;
   std::optional<std::uint64_t> needs_ns;  ///< to be observed in addition, if all goes on as it was; nothing: not known
 };
+
+/// A phase is delayed where it takes longer by more than such a part of its grain: what p counts, wherever p is told,
+/// unless somebody asks for others. The first one is that of the noise law.
+inline constexpr std::array kUsualDelays{0.01, 0.1, 0.5};
+
+/// The share of so many of which these were seen, with Wilson's 95% interval: its high end is above 0 even if none was.
+/// It takes them for independent of each other.
+struct SeenShare {
+  double value = 0;
+  double low = 0;
+  double high = 1;
+};
+SeenShare seen_share(double hits, double count);
 
 /// What an estimate comes from.
 struct Sample {

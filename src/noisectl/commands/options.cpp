@@ -16,6 +16,13 @@ CLI::Validator not_empty() {
   return CLI::Validator([](const std::string& path) { return std::string(path.empty() ? "it is empty" : ""); }, "");
 }
 
+void add_delays(CLI::App& command, std::string& text) {
+  command
+      .add_option("--delay", text, "parts of the grain that a phase is delayed by to count in p, such as 1%,10%,50%")
+      ->capture_default_str()
+      ->type_name("LIST");
+}
+
 void add_json(CLI::App& sub, bool& json) { sub.add_flag("--json", json, "print JSON"); }
 
 void add_cpu(CLI::App& sub, std::optional<unsigned>& cpu, const char* help) {

@@ -25,6 +25,8 @@ CLI::Validator number_from(Number least) {
 /// A text that has a byte.
 CLI::Validator not_empty();
 
+/// --delay, a list that parse_delays() reads.
+void add_delays(CLI::App& command, std::string& text);
 /// Describes --json.
 void add_json(CLI::App& sub, bool& json);
 /// Describes --cpu.

@@ -94,7 +94,7 @@ Status play_second(const Measured& measured, const FirstTime& first, const PageO
   if (!tails.set(parts.merged.sources)) return changed_meanwhile();
   if (Status set = set_density(densities, parts); !set) return set;
   sliding.finish();
-  const auto delays = parse_delays(kUsualDelays);
+  const auto delays = parse_delays(kUsualDelayText);
   assert(delays);
   parts.projection = projection_of({options.grain_ns, options.nodes, {}, first.projected, nullptr, delays.value()},
                                    first.totals, sliding, playback);

@@ -10,12 +10,17 @@
 #include "noisectl/client/measured.h"
 #include "noisectl/client/output.h"
 #include "noisectl/commands/options.h"
+#include "noisectl/commands/project.h"
 
 namespace noised::client {
 
 views::PhaseSetting phase_setting(const recording::Description& description) {
-  if (description.grain_ns == 0) return {};
-  return {description.grain_ns, description.footprint_bytes, description.policy};
+  views::PhaseSetting setting;
+  if (description.grain_ns == 0) return setting;
+  setting.grain_ns = description.grain_ns;
+  setting.footprint_bytes = description.footprint_bytes;
+  setting.policy = description.policy;
+  return setting;
 }
 
 void FirstPhases::sample(std::size_t cpu, std::uint64_t end_ns, std::uint64_t iterations) {
@@ -69,7 +74,7 @@ struct Analysed {
   std::vector<views::CpuPhases> cpus;
 };
 
-Result<std::unique_ptr<Analysed>> analyse(const Measured& measured) {
+Result<std::unique_ptr<Analysed>> analyse(const Measured& measured, const std::vector<double>& delays) {
   auto first = measured.play();
   if (!first) return first.error();
   const recording::Description description = first.value().playback().description();
@@ -87,6 +92,7 @@ Result<std::unique_ptr<Analysed>> analyse(const Measured& measured) {
   auto result =
       std::make_unique<Analysed>(Analysed{std::move(second).value(), std::move(visitor), phase_setting(description),
                                           Report(), std::vector<views::CpuPhases>()});
+  result->setting.delays = delays;
   play_all(result->player, result->visitor.get());
   result->report = result->player.report();
   result->cpus = result->visitor->finish(result->report);
@@ -95,14 +101,15 @@ Result<std::unique_ptr<Analysed>> analyse(const Measured& measured) {
 
 struct PhasesOptions : MeasureOptions {
   bool json = false;
-  std::string compare_with;  ///< another recording, shown beside it; empty: none
+  std::string compare_with;    ///< another recording, shown beside it; empty: none
+  std::vector<double> delays;  ///< shares of the grain that p is told for, rising
 };
 
 // Prints the distribution of phases, and direct and indirect cost by source.
 Status run_phases(const PhasesOptions& options) {
   const auto measured = Measured::get(options);
   if (!measured) return measured.error();
-  const auto analysed = analyse(measured.value());
+  const auto analysed = analyse(measured.value(), options.delays);
   if (!analysed) return analysed.error();
   const Analysed& one = *analysed.value();
   Output output(stdout);
@@ -116,7 +123,7 @@ Status run_phases(const PhasesOptions& options) {
   second.replay = options.compare_with;
   const auto other = Measured::get(second);
   if (!other) return other.error();
-  const auto compared = analyse(other.value());
+  const auto compared = analyse(other.value(), options.delays);
   if (!compared) return compared.error();
   const Analysed& two = *compared.value();
   output.write(views::compared_text({"this", one.cpus, one.setting, one.report},
@@ -134,6 +141,7 @@ class PhasesCommand final : public MeasuredCommand<PhasesOptions> {
     MeasuredCommand::describe(sub);
     add_json(sub, options.json);
     phases_.describe(sub, options.phases);
+    add_delays(sub, delays_);
     sub.add_option("--compare", options.compare_with, "another recording, of another policy, say: shown beside it")
         ->check(not_empty())
         ->excludes("--json")
@@ -141,6 +149,9 @@ class PhasesCommand final : public MeasuredCommand<PhasesOptions> {
   }
   Status read() override {
     if (Status read = phases_.read(options.phases); !read) return read;
+    auto delays = parse_delays(delays_);
+    if (!delays) return delays.error();
+    options.delays = std::move(delays).value();
     return MeasuredCommand::read();
   }
   [[nodiscard]] Status check_replay() const override {
@@ -152,6 +163,7 @@ class PhasesCommand final : public MeasuredCommand<PhasesOptions> {
 
  private:
   PhaseFlags phases_;
+  std::string delays_ = kUsualDelayText;
 };
 
 }  // namespace

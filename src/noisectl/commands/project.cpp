@@ -73,7 +73,7 @@ Result<std::vector<std::uint64_t>> parse_nodes(std::string_view text) {
 
 Result<std::vector<double>> parse_delays(std::string_view text) {
   const Error error = usage_error("--delay " + in_quotes(text) + " is no list of at most 16 shares of the grain",
-                                  std::string("give such as ") + kUsualDelays);
+                                  std::string("give such as ") + kUsualDelayText);
   std::vector<double> shares;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
@@ -205,8 +205,8 @@ views::ProjectionView projection_of(analysis::ProjectionInput input, const Obser
 
 namespace {
 
-// Each source costs 60 ns a detour of one CPU, and 320 ns where CPUs are taken together (2 million detours of four: 13 s
-// with 20 sources), and in 24 blocks of time some 10 KB a CPU: 250 MB at most.
+// Each source costs 60 ns a detour of one CPU, and 320 ns where CPUs are taken together (2 million detours of four: 13
+// s with 20 sources), and in 24 blocks of time some 10 KB a CPU: 250 MB at most.
 constexpr std::size_t kMostSources = 20;
 constexpr std::size_t kLeastSources = 4;
 constexpr std::size_t kMostOfAllCpus = 1024;
@@ -254,10 +254,7 @@ class ProjectCommand final : public MeasuredCommand<ProjectOptions> {
     sub.add_option("--nodes", nodes_, "sizes of the job, such as 1,10,...,1000000")
         ->capture_default_str()
         ->type_name("LIST");
-    sub.add_option("--delay", delays_,
-                   "parts of the grain that a phase is delayed by to count in p, such as 1%,10%,50%")
-        ->capture_default_str()
-        ->type_name("LIST");
+    add_delays(sub, delays_);
     add_json(sub, options.json);
   }
   Status read() override {
@@ -275,7 +272,7 @@ class ProjectCommand final : public MeasuredCommand<ProjectOptions> {
  private:
   std::string grain_;
   std::string nodes_ = kUsualNodes;
-  std::string delays_ = kUsualDelays;
+  std::string delays_ = kUsualDelayText;
 };
 
 }  // namespace

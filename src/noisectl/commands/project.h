@@ -34,7 +34,7 @@ inline constexpr const char* kUsualNodes = "1,10,...,1000000";
 /// unique; a usage error otherwise, for a size that is not from 1 to 10^9, and for more than 64 of them.
 Result<std::vector<std::uint64_t>> parse_nodes(std::string_view text);
 
-inline constexpr const char* kUsualDelays = "1%,10%,50%";
+inline constexpr const char* kUsualDelayText = "1%,10%,50%";
 
 /// A list such as "1%,10%,50%" of shares of the grain, rising and unique; a usage error otherwise, for a share above
 /// 100000%, and for more than 16 of them.

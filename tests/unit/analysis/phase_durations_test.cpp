@@ -53,8 +53,8 @@ TEST_CASE("statistics, survival and p are those of the sorted phases", "[analysi
       const auto above = std::count_if(all.begin(), all.end(), [&](std::uint64_t ns) { return ns > each.above_ns; });
       CHECK(each.phases == static_cast<std::uint64_t>(above));
       CHECK(static_cast<double>(each.above_ns) == Approx(decile * (1 + each.share)).epsilon(0.001));
-      CHECK(each.low <= each.p);
-      CHECK(each.high >= each.p);
+      CHECK(each.p.low <= each.p.value);
+      CHECK(each.p.high >= each.p.value);
     }
   }
 }
@@ -84,8 +84,8 @@ TEST_CASE("what never happened may still happen, and what was never measured is 
   const Exceeding none = durations.exceeding()[0];
   CHECK(none.above_ns == 1'010);
   CHECK(none.phases == 0);
-  CHECK(none.low == 0);
-  CHECK(none.high == Approx(0.037).epsilon(0.01));
+  CHECK(none.p.low == 0);
+  CHECK(none.p.high == Approx(0.037).epsilon(0.01));
   CHECK(durations.survival()[0].longer_than_ns == 1'000);
   CHECK_FALSE(durations.survival()[1].longer_than_ns);
   durations.add(UINT64_MAX);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums of phases: the late beside the typical ones, and the noise law.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <random>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -37,6 +40,11 @@ TEST_CASE("the late phases tell who made them late", "[marks]") {
   CHECK(view.min_ns == 100'500);
   CHECK(view.max_ns == 300'700);
   CHECK(view.delayed == 1000);
+  REQUIRE(view.delays.size() == 3);
+  for (const MarkedDelay& delay : view.delays) CHECK(delay.phases == 10);  // 500 of 100,000 are less than 1%
+  CHECK(view.delays[2].of_own == 0.5);
+  CHECK(view.delays[2].p == 0.01);
+  CHECK((view.delays[2].low > 0.004 && view.delays[2].high < 0.02));
   REQUIRE(view.sources.size() == 2);
   CHECK(view.sources[0].name == "noise");
   CHECK(view.sources[0].late_ns == 2'000'000);
@@ -72,9 +80,65 @@ TEST_CASE("p and the slowdown are those of the noise law", "[marks]") {
       CHECK_FALSE(cost.slowdown.has_value());  // of 10,000 phases, too few are the longest of so many
     } else {
       REQUIRE(cost.slowdown.has_value());
-      CHECK(close(*cost.slowdown, 1 + delayed * kDelay / kOwn));
+      const double truth = 1 + delayed * kDelay / kOwn;
+      CHECK(close(*cost.slowdown, truth));
+      CHECK(*cost.low <= truth);
+      CHECK(*cost.high >= truth);
+      CHECK(*cost.high - *cost.low < 0.05);  // they come in step
     }
   }
+}
+
+TEST_CASE("95% intervals of a slowdown hold it in 95% of 200 runs of marked phases", "[marks]") {
+  constexpr int kRuns = 200;
+  constexpr int kLeast = 183;  // of 200, fewer have a probability of 1%
+  constexpr double kP = 0.1;
+  std::mt19937_64 random(67);  // NOLINT(cert-msc51-cpp): the same every time
+  std::array<int, 3> held{};
+  int p_held = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    PhaseTotals totals;
+    for (int i = 0; i < 3'000; ++i) {
+      const bool delayed = std::bernoulli_distribution(kP)(random);
+      totals.add(phase(1'000'000, delayed ? SourceTimes{{1, 50'000}} : SourceTimes{}));
+    }
+    const MarkedPhase view = totals.view(kNames);
+    p_held += view.delays[0].low <= kP && kP <= view.delays[0].high ? 1 : 0;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const double truth = 1 + (1 - std::pow(1 - kP, static_cast<double>(view.costs[i].ranks))) * 0.05;
+      held[i] += *view.costs[i].low <= truth && truth <= *view.costs[i].high ? 1 : 0;
+    }
+  }
+  INFO("p " << p_held << ", slowdown of 1, 2 and 4 ranks " << held[0] << " " << held[1] << " " << held[2]);
+  CHECK(p_held >= kLeast);
+  for (const int each : held) CHECK(each >= kLeast);
+}
+
+TEST_CASE("blocks of stolen time are of nearly equal length, and none is lost", "[marks]") {
+  StolenBlocks blocks;
+  std::uint64_t sum_ns = 0;
+  for (std::uint64_t i = 0; i < 10'000; ++i) {
+    blocks.add(i);
+    sum_ns += i;
+    if (i < 96 || i % 97 != 0) continue;
+    std::uint64_t count = 0;
+    std::uint64_t shortest = UINT64_MAX;
+    std::uint64_t longest = 0;
+    for (const StolenBlocks::Groups& block : blocks.blocks()) {
+      std::uint64_t in_block = 0;
+      for (const auto& [low_ns, group] : block) in_block += group.count;
+      shortest = std::min(shortest, in_block);
+      longest = std::max(longest, in_block);
+      count += in_block;
+    }
+    CHECK(count == i + 1);
+    CHECK(3 * longest <= 5 * shortest);
+  }
+  std::uint64_t total_ns = 0;
+  for (const StolenBlocks::Groups& block : blocks.blocks()) {
+    for (const auto& [low_ns, group] : block) total_ns += group.ns;
+  }
+  CHECK(total_ns == sum_ns);
 }
 
 TEST_CASE("one phase is late and typical", "[marks]") {

@@ -32,7 +32,8 @@ WatchReport marked_example() {
   phase.sources = {{"preemption", "task", "crond", 40'000'000, 20, 19'000'000, 0},
                    {"periodic", "vector", "local_timer", 5'000'000, 290, 1'000'000, 500'000}};
   phase.longest = {{77, 5'000'001'000, 3'100'000, 2'000'000, true, {{"task:crond", 2'000'000}}}};
-  phase.costs = {{1, 0.3, 1.045}, {1024, 1, std::nullopt}};
+  phase.delays = {{0.01, 30, 0.03, 0.02, 0.04}, {0.125, 20, 0.02, 0.01, 0.03}};
+  phase.costs = {{1, 0.03, 1.045, 1.04, 1.05}, {1024, 1, std::nullopt, std::nullopt, std::nullopt}};
   report.phases = {phase};
   return report;
 }
@@ -48,8 +49,9 @@ TEST_CASE("a watch with marked phases comes back from its JSON as it was", "[vie
       json,
       R"("marks":{"lost":1,"unpaired":2,"unsettled":3,"early":4,"unwatched":7,"files":5,"losses":6},"phases":[{"name":)"));
   CHECK(has(json, R"("late":{"count":10,"total_ns":30000000,"stolen_ns":20000000})"));
-  CHECK(has(json,
-            R"("costs":[{"ranks":1,"delayed":0.3,"slowdown":1.045},{"ranks":1024,"delayed":1.0,"slowdown":null}])"));
+  CHECK(has(json, R"("delayed":300,"delays":[{"of_own":0.01,"phases":30,"p":0.03,"low":0.02,"high":0.04},{"of_own":)"));
+  CHECK(has(json, R"("costs":[{"ranks":1,"delayed":0.03,"slowdown":1.045,"low":1.04,"high":1.05},)"
+                  R"({"ranks":1024,"delayed":1.0,"slowdown":null,"low":null,"high":null}])"));
   std::string wrong = json;
   wrong.replace(wrong.find(R"("late_ns":19000000)"), 18, R"("late_ns":"19000000")");
   CHECK_FALSE(views::parse_watch(wrong).ok());
@@ -63,7 +65,9 @@ TEST_CASE("the text says who made the late phases late, and what is not known", 
             "late: the slowest 10 take 2.00 ms more than the fastest 500: 1.90 ms task:crond, "
             "99.0 us vector:local_timer, 1.00 us not stolen"));
   CHECK(has(text, "3.10 ms  at 5.000001 s, thread 77: 2.00 ms stolen, task:crond 2.00 ms  INCOMPLETE"));
-  CHECK(has(text, "noise law: p 0.3; ranks, delayed, slowdown: 1 30.0% 1.045, 1024 100.0% - (too few phases)\n"));
+  CHECK(has(text, "p of a delay: 3.00% by more than 1% (2.00% to 4.00%), 2.00% by more than 12.5% (1.00% to 3.00%)\n"));
+  CHECK(has(text, "      1    3.00%     1.045  1.040 to 1.050\n"));
+  CHECK(has(text, "   1024   100.0%         -  too few phases\n"));
   CHECK(has(text, "not in the phases: 1 marks overwritten, 2 marks without the other, "));
   CHECK_FALSE(has(views::to_text(examples::watch()), "phase"));
 }
