@@ -43,10 +43,10 @@ std::size_t HttpConnections::crowd() const {
   return static_cast<std::size_t>(open) > most ? static_cast<std::size_t>(open) - most : 0;
 }
 
-HttpConnections::Connection* HttpConnections::next_to_go() {
+HttpConnections::Connection* HttpConnections::next_to_go(std::uint64_t now_ns) {
   Connection* next = nullptr;
   for (Connection& each : connections_) {
-    if (each.streaming || each.closing) continue;
+    if (each.streaming || each.closing || now_ns - each.since_ns < kLeastNs) continue;
     if (next == nullptr || std::pair(each.answering, each.since_ns) < std::pair(next->answering, next->since_ns))
       next = &each;
   }
@@ -55,15 +55,19 @@ HttpConnections::Connection* HttpConnections::next_to_go() {
 
 void HttpConnections::make_room(std::uint64_t now_ns) {
   for (std::size_t more = crowd(); more > 0; --more) {
-    Connection* const next = next_to_go();
-    if (next == nullptr || now_ns - next->since_ns < kLeastNs) return;
+    Connection* const next = next_to_go(now_ns);
+    if (next == nullptr) return;
     close(*next);
   }
 }
 
-std::uint64_t HttpConnections::makes_room_ns() {
-  const Connection* const next = crowd() > 0 ? next_to_go() : nullptr;
-  return next == nullptr ? UINT64_MAX : next->since_ns + kLeastNs;
+std::uint64_t HttpConnections::makes_room_ns() const {
+  std::uint64_t first_ns = UINT64_MAX;
+  if (crowd() == 0) return first_ns;
+  for (const Connection& each : connections_) {
+    if (!each.streaming && !each.closing) first_ns = std::min(first_ns, each.since_ns + kLeastNs);
+  }
+  return first_ns;
 }
 
 HttpConnections::Connection* HttpConnections::opened(int socket, std::uint64_t now_ns) {

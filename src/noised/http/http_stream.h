@@ -63,14 +63,14 @@ class HttpConnections {
   /// Closes what took too long, what can ask no more, and as many as there is hardly room for.
   void expire(std::uint64_t now_ns);
   /// When one will make room for others; UINT64_MAX: there is room.
-  [[nodiscard]] std::uint64_t makes_room_ns();
+  [[nodiscard]] std::uint64_t makes_room_ns() const;
 
   [[nodiscard]] std::size_t size() const { return connections_.size(); }
 
  private:
   static void close(Connection& connection);
   [[nodiscard]] std::size_t crowd() const;
-  [[nodiscard]] Connection* next_to_go();
+  [[nodiscard]] Connection* next_to_go(std::uint64_t now_ns);
   void make_room(std::uint64_t now_ns);
 
   std::list<Connection> connections_;
