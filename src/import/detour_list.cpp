@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/saturating.h"
 #include "base/text.h"
 #include "model/sources.h"
 
@@ -52,6 +53,7 @@ std::optional<std::vector<std::string>> csv_fields(std::string_view line) {
 /// Where the columns are that count.
 struct Columns {
   std::optional<std::size_t> cpu, start, duration, end, source;
+  std::size_t count = 0;
 
   [[nodiscard]] bool are_enough() const { return start && (duration || end); }
   static Columns of(const std::vector<std::string>& names) {
@@ -60,9 +62,19 @@ struct Columns {
       return found == names.end() ? std::nullopt
                                   : std::optional<std::size_t>(static_cast<std::size_t>(found - names.begin()));
     };
-    return {find("cpu"), find("start_ns"), find("duration_ns"), find("end_ns"), find("source")};
+    return {find("cpu"), find("start_ns"), find("duration_ns"), find("end_ns"), find("source"), names.size()};
   }
 };
+
+/// A number such as 1234 or 1234.56, rounded; nothing for any other word.
+std::optional<std::uint64_t> rounded(std::string_view word) {
+  const std::size_t point = std::min(word.find('.'), word.size());
+  const auto whole = to_number<std::uint64_t>(word.substr(0, point));
+  if (!whole || point == word.size()) return whole;
+  const std::string_view rest = word.substr(point + 1);
+  if (rest.empty() || rest.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  return rest.front() < '5' ? *whole : saturating_add(*whole, std::uint64_t{1});
+}
 
 class Sources {
  public:
@@ -111,6 +123,10 @@ class ListReader {
   Status read_row(std::string_view line) {
     const auto fields = csv_fields(line);
     if (!fields) return place_.error("a quote is not closed", R"(quote a field as "...", and a quote in it as "")");
+    if (fields->size() > columns_.count) {
+      return place_.error(fmt::format("{} fields for {} columns", fields->size(), columns_.count),
+                          "quote a field that has a comma");
+    }
     const auto text = [&fields](std::optional<std::size_t> column) -> std::string_view {
       return column && *column < fields->size() ? std::string_view((*fields)[*column]) : std::string_view();
     };
@@ -124,9 +140,10 @@ class ListReader {
   }
 
   Status read_pair(std::string_view line) {
-    const auto start_ns = to_number<std::uint64_t>(take_word(line));
-    const auto duration_ns = to_number<std::uint64_t>(take_word(line));
-    if (!start_ns || !duration_ns || !take_word(line).empty()) return bad_times();
+    const auto start_ns = rounded(take_word(line));
+    const auto duration_ns = rounded(take_word(line));
+    if (!start_ns || !duration_ns || !take_word(line).empty())
+      return place_.error("no time and duration in nanoseconds", "give two numbers, such as 1234.56 and 789.00");
     return add(0, *start_ns, *start_ns + *duration_ns, {});
   }
 
@@ -146,12 +163,16 @@ class ListReader {
                             "give such as task:crond, irq:eth0, hrtimer:tick, softirq:TIMER or hypervisor:hypervisor");
       }
       kind = *told;
+      if (source.size() - colon - 1 > kLongestName)
+        return place_.error(fmt::format("the name of a source has more than {} bytes", kLongestName), "shorten it");
       name = kind >= Kind::hypervisor ? std::string(to_string(kind)) : on_one_line(source.substr(colon + 1));
     }
     const std::size_t place = sources_.place_of(kind, name);
     if (place >= SourceTable::kTasks)
       return place_.error(fmt::format("more than {} sources", SourceTable::kTasks),
                           "give those that are alike one name");
+    if (list_.detours.size() == kMostDetours)
+      return place_.error(fmt::format("more than {} detours", kMostDetours), "import parts of the list");
     list_.detours.push_back({start_ns, end_ns, place, cpu, place_.line});
     return success();
   }

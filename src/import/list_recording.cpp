@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/clocks.h"
 #include "base/cpus.h"
 #include "base/text.h"
 #include "recording/description.h"
@@ -25,16 +25,16 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
 
 class ListWriter {
  public:
-  ListWriter(const DetourList& list, std::uint64_t from_ns, std::uint64_t until_ns, recording::BlockWriter& file)
+  ListWriter(const DetourList& list, const std::set<unsigned>& cpus, std::uint64_t from_ns, std::uint64_t until_ns,
+             recording::BlockWriter& file)
       : list_(list), from_ns_(from_ns), until_ns_(until_ns), file_(file) {
-    for (const ListedDetour& each : list.detours) places_.try_emplace(each.cpu);
+    for (const unsigned cpu : cpus) places_.try_emplace(cpu);
     std::size_t place = 0;
     for (auto& [cpu, at] : places_) at = place++;
   }
 
   Status write(const std::string& name) {
     recording::Description description;
-    description.start = utc_now();
     description.base = counts(0, from_ns_);
     description.base.status.unsupported = {
         fmt::format("all but when detours were, and of which source: imported from {}", in_quotes(name))};
@@ -97,7 +97,9 @@ class ListWriter {
       counts.cpus.push_back(of);
     }
     counts.status.version = NOISED_VERSION;
-    counts.status.host = "imported";
+    counts.status.host = "a machine not known (imported)";
+    counts.status.kernel = "not known";
+    counts.status.clock.source = "of the list";
     counts.status.probe_cpus = format_cpu_list(cpus);
     counts.status.threshold_ns = shortest_ns;
     counts.status.uptime_ns = observed_ns;
@@ -131,22 +133,27 @@ class ListWriter {
 
 }  // namespace
 
-Status write_recording(const DetourList& list, const ObservedTime& time, const std::string& name,
+Status write_recording(const DetourList& list, const Observed& observed, const std::string& name,
                        recording::BlockWriter& file) {
   std::uint64_t first_ns = UINT64_MAX;
   std::uint64_t last_ns = 0;
+  std::set<unsigned> cpus;
+  if (observed.cpus) cpus.insert(observed.cpus->begin(), observed.cpus->end());
   for (const ListedDetour& each : list.detours) {
     first_ns = std::min(first_ns, each.start_ns);
     last_ns = std::max(last_ns, each.end_ns);
+    if (cpus.insert(each.cpu).second && observed.cpus)
+      return usage_error(fmt::format("{}:{}: CPU {} is not one of --cpus", name, each.line, each.cpu),
+                         "list all CPUs that were observed");
   }
-  const std::uint64_t from_ns = time.from_ns.value_or(first_ns);
-  const std::uint64_t until_ns = time.until_ns.value_or(last_ns);
+  const std::uint64_t from_ns = observed.from_ns.value_or(first_ns);
+  const std::uint64_t until_ns = observed.until_ns.value_or(last_ns);
   if (first_ns < from_ns || last_ns > until_ns) {
     return usage_error(fmt::format("{}: detours are from {} ns to {} ns, which is not all between {} ns and {} ns",
                                    name, first_ns, last_ns, from_ns, until_ns),
                        "give the time in which the CPUs were observed as --from and --until");
   }
-  return ListWriter(list, from_ns, until_ns, file).write(name);
+  return ListWriter(list, cpus, from_ns, until_ns, file).write(name);
 }
 
 }  // namespace noised::imports

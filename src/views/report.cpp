@@ -169,7 +169,8 @@ std::string blind_line(const ReportLost& lost) {
 
 std::string report_head(const Report& report) {
   return fmt::format("noised on {}, kernel {}, from {}, for {}\n{}\n", printable(report.host), printable(report.kernel),
-                     printable(report.start), format_duration(report.elapsed_ns), clock_text(report.clock)) +
+                     report.start.empty() ? "a time not known" : printable(report.start),
+                     format_duration(report.elapsed_ns), clock_text(report.clock)) +
          blind_line(report.lost);
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/cpus.h"
 #include "base/files.h"
 #include "base/units.h"
 #include "import/list_recording.h"
@@ -21,13 +22,13 @@
 namespace noised::client {
 namespace {
 
-// A gigabyte of text is some 30 million detours, which take 1.2 GB while they are sorted.
+// Ten million detours, each of which takes 40 bytes, and as much while they are sorted.
 constexpr std::size_t kLongestList = std::size_t{1} << 30U;
 
 struct ImportOptions : SharedOptions {
   std::string input;
   std::string output;
-  imports::ObservedTime time;
+  imports::Observed observed;
   bool json = false;
 };
 
@@ -46,7 +47,8 @@ Status run_import(const ImportOptions& options) {
   if (!list) return list.error();
   auto file = recording::create_recording(options.output);
   if (!file) return file.error();
-  if (Status written = imports::write_recording(list.value(), options.time, options.input, file.value()); !written) {
+  if (Status written = imports::write_recording(list.value(), options.observed, options.input, file.value());
+      !written) {
     // What is no file of ours is not removed.
     if (std::filesystem::is_regular_file(options.output)) (void)::unlink(options.output.c_str());
     return written;
@@ -80,11 +82,17 @@ class ImportCommand final : public CommandOf<ImportOptions> {
     sub.add_option("--from", from_, "when observation began, on the clock of FILE; else with the first detour")
         ->type_name("TIME");
     sub.add_option("--until", until_, "when it ended; else with the last detour")->type_name("TIME");
+    sub.add_option("--cpus", cpus_, "the CPUs that were observed; else those with a detour")->type_name("LIST");
     add_json(sub, options.json);
   }
   Status read() override {
-    if (Status read = read_instant("--from", from_, options.time.from_ns); !read) return read;
-    return read_instant("--until", until_, options.time.until_ns);
+    if (!cpus_.empty()) {
+      auto cpus = parse_cpu_list(cpus_);
+      if (!cpus) return usage_error("--cpus: " + cpus.error().what, cpus.error().remedy);
+      options.observed.cpus = std::move(cpus).value();
+    }
+    if (Status read = read_instant("--from", from_, options.observed.from_ns); !read) return read;
+    return read_instant("--until", until_, options.observed.until_ns);
   }
   [[nodiscard]] Status check_replay() const override {
     return usage_error("import: it shows no recording, but makes one", "leave out --replay");
@@ -94,6 +102,7 @@ class ImportCommand final : public CommandOf<ImportOptions> {
  private:
   std::string from_;
   std::string until_;
+  std::string cpus_;
 };
 
 }  // namespace

@@ -87,7 +87,7 @@ Status PhaseFlags::read(PhaseChoice& phases) const {
 
 Status needs_daemon() {
   return usage_error("--replay: this command needs a running daemon",
-                     "a recording can be shown with every command but record, reload and selftest");
+                     "a recording can be shown with every command but import, record, reload and selftest");
 }
 
 Status check_no_duration(const std::optional<std::uint64_t>& duration_ns) {

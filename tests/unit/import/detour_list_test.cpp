@@ -53,11 +53,13 @@ TEST_CASE("a list may tell ends, and no CPU and no source", "[import]") {
 }
 
 TEST_CASE("what selfish printed is a list", "[import]") {
-  const DetourList list = list_of("# Selfish Benchmark\n# Time [ns]\tselfish duration [ns]\n0\t1500\n4000  120\n");
+  const DetourList list =
+      list_of("# Selfish Benchmark\n# Time [ns]\tselfish duration [ns]\n0.00\t1500.00\n4000.49  119.5\n");
   REQUIRE(list.detours.size() == 2);
   CHECK(list.detours[1].start_ns == 4'000);
   CHECK(list.detours[1].end_ns == 4'120);
-  CHECK(refusal_of("# Selfish\n1 2 3\n") == "list:2: a time is no whole number of nanoseconds");
+  for (const char* const wrong : {"1 2 3", "1", "-1.00 5.00", "1. 2", "1e3 5", "1.5x 2"})
+    CHECK(refusal_of(std::string("# Selfish\n") + wrong + "\n") == "list:2: no time and duration in nanoseconds");
 }
 
 TEST_CASE("a list that makes no sense is refused with its line", "[import]") {
@@ -74,6 +76,9 @@ TEST_CASE("a list that makes no sense is refused with its line", "[import]") {
   CHECK(refusal_of(head + "0,1,2,crond\n") == "list:2: source 'crond' is no KIND:NAME");
   CHECK(refusal_of(head + "0,1,2,none:x\n") == "list:2: source 'none:x' is no KIND:NAME");
   CHECK(refusal_of(head + "0,1,2,task:\n") == "list:2: source 'task:' is no KIND:NAME");
+  CHECK(refusal_of(head + "0,1,000,5,task:x\n") == "list:2: 5 fields for 4 columns");
+  CHECK(refusal_of(head + "0,1,2,task:" + std::string(256, 'x') + "\n") ==
+        "list:2: the name of a source has more than 255 bytes");
   CHECK(refusal_of(head + "0,1,2,\"task:x\n") == "list:2: a quote is not closed");
   CHECK(refusal_of(head + "1,9,9,\n0,10,1,\n1,17,5,\n") == "list:4: the detour overlaps that of line 2 on CPU 1");
 }

@@ -61,7 +61,7 @@ TEST_CASE("a list that is imported is played as it is, also where it takes sever
   const std::string path = directory.path("recording");
   auto file = recording::create_recording(path);
   REQUIRE(file);
-  REQUIRE(write_recording(list.value(), {500, at + 500}, "list", file.value()));
+  REQUIRE(write_recording(list.value(), {500, at + 500, {}}, "list", file.value()));
 
   auto opened = recording::Player::open(path);
   REQUIRE(opened);
@@ -85,10 +85,32 @@ TEST_CASE("a list is refused where it is not in the time that was observed", "[i
   REQUIRE(list);
   auto file = recording::create_recording(directory.path("recording"));
   REQUIRE(file);
-  for (const ObservedTime& time : {ObservedTime{101, {}}, ObservedTime{{}, 209}}) {
+  for (const Observed& time : {Observed{101, {}, {}}, Observed{{}, 209, {}}}) {
     const Status written = write_recording(list.value(), time, "list", file.value());
     REQUIRE_FALSE(written);
     CHECK(written.error().code == ExitCode::usage);
     CHECK(written.error().what.starts_with("list: detours are from 100 ns to 210 ns, which is not all between"));
   }
+}
+
+TEST_CASE("a CPU without a detour is observed where it is listed, and no other CPU is", "[import]") {
+  const TemporaryDirectory directory;
+  const auto list = read_detour_list("cpu,start_ns,duration_ns\n3,100,10\n", "list");
+  REQUIRE(list);
+  const std::string path = directory.path("recording");
+  auto file = recording::create_recording(path);
+  REQUIRE(file);
+  const Status refused = write_recording(list.value(), {{}, {}, std::vector<unsigned>{1, 2}}, "list", file.value());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().what == "list:2: CPU 3 is not one of --cpus");
+  REQUIRE(write_recording(list.value(), {0, 1'000, std::vector<unsigned>{1, 3}}, "list", file.value()));
+  auto opened = recording::Player::open(path);
+  REQUIRE(opened);
+  while (opened.value().step()) continue;
+  const Report report = opened.value().report();
+  REQUIRE(report.cpus.size() == 2);
+  CHECK(report.cpus[0].cpu == 1);
+  CHECK(report.cpus[0].observed_ns == 1'000);
+  CHECK(report.cpus[0].detours == 0);
+  CHECK(report.cpus[1].detours == 1);
 }
