@@ -2,6 +2,7 @@
 #include "marks/phase_totals.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <ranges>
 
@@ -18,6 +19,11 @@ constexpr std::uint64_t kTypicalShare = 2;  // likewise
 constexpr std::uint64_t kRanks[] = {1, 2, 4, 16, 64, 256, 1024, 4096, 16384};
 
 std::uint64_t bucket_of(std::uint64_t ns) { return Histogram::bucket_of(ns).low_ns; }
+
+void add(const StolenBlocks::Group& from, StolenBlocks::Group& to) {
+  to.count += from.count;
+  to.ns += from.ns;
+}
 
 void add(const PhaseGroup& from, PhaseGroup& to) {
   to.count += from.count;
@@ -88,6 +94,7 @@ void PhaseTotals::add(const FinishedPhase& phase) {
   marks::add(one, bucket.group);
   marks::add(one, all_);
   stolen_blocks_.add(stolen_ns);
+  marks::add({1, stolen_ns}, stolen_groups_[bucket_of(stolen_ns)]);
   const auto own_ns = static_cast<double>(ns - std::min(ns, stolen_ns));
   for (std::size_t i = 0; i < delays_.size(); ++i)
     delays_[i] += static_cast<double>(stolen_ns) > analysis::kUsualDelays[i] * own_ns ? 1 : 0;
@@ -124,10 +131,13 @@ std::vector<MarkedSource> PhaseTotals::sources(const SourceNames& names, const S
 namespace {
 
 void add(const StolenBlocks::Groups& from, StolenBlocks::Groups& to) {
-  for (const auto& [low_ns, group] : from) {
-    to[low_ns].count += group.count;
-    to[low_ns].ns += group.ns;
-  }
+  for (const auto& [low_ns, group] : from) add(group, to[low_ns]);
+}
+
+std::uint64_t wide_bucket_of(std::uint64_t ns) {
+  constexpr unsigned kBits = 4;  // the first of which is 1
+  const auto bits = static_cast<unsigned>(std::bit_width(ns));
+  return bits <= kBits ? ns : ns >> (bits - kBits) << (bits - kBits);
 }
 
 // The longest of n phases is late by the longest of n delays: each bucket's mean, by how likely the longest is in it.
@@ -170,9 +180,7 @@ void StolenBlocks::add(std::uint64_t stolen_ns) {
     in_last_ = 0;
   }
   ++in_last_;
-  Group& group = blocks_.back()[bucket_of(stolen_ns)];
-  group.count += 1;
-  group.ns += stolen_ns;
+  marks::add({1, stolen_ns}, blocks_.back()[wide_bucket_of(stolen_ns)]);
 }
 
 std::vector<StolenBlocks::Groups> StolenBlocks::blocks() const {
@@ -195,13 +203,14 @@ std::vector<PhaseCost> PhaseTotals::costs() const {
     cost.ranks = ranks;
     cost.delayed = analysis::delay_probability(static_cast<double>(delays_.front()) / count, n);
     if (own_ns <= 0 || count / n < analysis::kLeastIndependent) continue;
-    const double excess = mean_of_longest_ns(all, {}, n) / own_ns;
+    const double excess = mean_of_longest_ns(stolen_groups_, {}, n) / own_ns;
     cost.slowdown = 1 + excess;
     if (excess <= 0) continue;
     std::vector<double> without;
     without.reserve(blocks.size());
-    for (const StolenBlocks::Groups& block : blocks) without.push_back(mean_of_longest_ns(all, block, n) / own_ns);
-    const analysis::Ends ends = analysis::confidence_ends(analysis::uncertainty(excess, without));
+    for (const StolenBlocks::Groups& block : blocks) without.push_back(mean_of_longest_ns(all, block, n));
+    const analysis::Ends ends =
+        analysis::confidence_ends(analysis::uncertainty(mean_of_longest_ns(all, {}, n), without));
     cost.low = 1 + excess * ends.low;
     cost.high = 1 + excess * ends.high;
   }
