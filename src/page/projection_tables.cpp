@@ -134,8 +134,9 @@ std::string projection_head(const PageInput& input) {
       "A job that computes for {} (the grain) between two barriers, and there waits for the slowest of its nodes; a "
       "node is {}. {} Intervals are of 95%, for noise as it was seen: what comes to a CPU less often than once in {} "
       "may "
-      "be unseen, however long it is.",
-      grain, node_html(projection), views::assumed_text(projection), views::long_time_text(projection.unseen_ns)));
+      "be unseen, however long it is, and moods that last longer than {} may look like none.",
+      grain, node_html(projection), views::assumed_text(projection), views::long_time_text(projection.unseen_ns),
+      views::mood_text(projection)));
   if (projection.together) html += remark(escape_html(views::together_text(*projection.together)) + ".");
   return html;
 }

@@ -26,7 +26,7 @@ double mean_of(std::uint64_t total_ns, std::uint64_t count) {
   return count == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(count);
 }
 
-// What it is more, in the mean_of, in late phases than in typical ones.
+// What it is more, in the mean, in late phases than in typical ones.
 double more(const MarkedPhase& phase, std::uint64_t late_ns, std::uint64_t typical_ns) {
   return mean_of(late_ns, phase.late.count) - mean_of(typical_ns, phase.typical.count);
 }
@@ -39,7 +39,7 @@ std::string summary(const WatchReport& report) {
                {"count", Align::right},
                {"min", Align::right},
                {"median", Align::right},
-               {"mean_of", Align::right},
+               {"mean", Align::right},
                {"max", Align::right},
                {"stolen", Align::right},
                {"share", Align::right},

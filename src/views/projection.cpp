@@ -49,8 +49,16 @@ std::string slowdown_limits(const analysis::JobSize& size) {
 
 std::string assumed_text(const analysis::Projection& projection) {
   if (projection.cpus.size() == 1) return "Nodes are taken as independent.";
-  return projection.joint ? "Nodes are taken as independent, and their CPUs as they were observed together."
-                          : "CPUs and nodes are taken as independent: not all CPUs were observed at the same times.";
+  if (projection.joint) return "Nodes are taken as independent, and their CPUs as they were observed together.";
+  return fmt::format("CPUs and nodes are taken as independent: {}.",
+                     projection.waited
+                         ? "of one so little was told for so long that what was known of the others had no room"
+                         : "not all CPUs were observed at the same times");
+}
+
+std::string mood_text(const analysis::Projection& projection) {
+  return long_time_text(
+      static_cast<std::uint64_t>(static_cast<double>(projection.observed_ns) * analysis::kLongestMood));
 }
 
 std::string delay_name(double of_grain) {
@@ -93,11 +101,11 @@ std::string head_text(const ProjectionView& view) {
   if (!projection.left_out.empty())
     text += fmt::format("Not in it: CPUs {}, never observed for as long as a phase.\n",
                         fmt::join(projection.left_out, ", "));
-  return text +
-         fmt::format(
-             "{}\nIntervals are of 95%, for noise as it was seen: what comes to a CPU less often than once in {} "
-             "may be\nunseen, however long it is.\n",
-             assumed_text(projection), long_time_text(projection.unseen_ns));
+  return text + fmt::format(
+                    "{}\nIntervals are of 95%, for noise as it was seen: what comes to a CPU less often than once in "
+                    "{} may be\n"
+                    "unseen, however long it is, and moods that last longer than {} may look like none.\n",
+                    assumed_text(projection), long_time_text(projection.unseen_ns), mood_text(projection));
 }
 
 std::string delays_text(const analysis::Projection& projection) {
@@ -316,6 +324,15 @@ Json gains_json(const analysis::Projection& projection) {
 
 }  // namespace
 
+namespace {
+
+Json not_joint_because(const analysis::Projection& projection) {
+  if (projection.joint) return nullptr;
+  return projection.waited ? "waited" : "times";
+}
+
+}  // namespace
+
 std::string to_json(const ProjectionView& view) {
   const analysis::Projection& projection = view.projection;
   const analysis::DelayedShare first = projection.delayed.empty() ? analysis::DelayedShare() : projection.delayed[0];
@@ -333,6 +350,7 @@ std::string to_json(const ProjectionView& view) {
                    {"p_at_most", or_null(first.at_most)},
                    {"delays", delays_json(projection.delayed)},
                    {"joint", projection.joint},
+                   {"not_joint_because", not_joint_because(projection)},
                    {"together", projection.together ? estimate_json(*projection.together) : Json(nullptr)},
                    {"exceeded", exceeded_json(projection.exceeded)},
                    {"sizes", sizes_json(projection.sizes)},

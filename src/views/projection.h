@@ -26,6 +26,8 @@ std::string delay_name(double of_grain);
 std::string delayed_text(const analysis::DelayedShare& delayed);
 /// What of the node's CPUs and of nodes is taken as independent.
 std::string assumed_text(const analysis::Projection& projection);
+/// How long moods of the noise, quiet times and busy ones, may last that the intervals know of.
+std::string mood_text(const analysis::Projection& projection);
 /// Whether noise comes to the CPUs of a node together, with the figure that says so.
 std::string together_text(const analysis::Estimate& together);
 /// 1 + excess, with as many decimals as `least`, its lower end, has before its second digit: "1.32", "1.000012".

@@ -17,6 +17,21 @@ double before_transformation(double transformed, double skew, double blocks) {
   return 3 / skew * (std::cbrt(1 + skew * (transformed - skew / (6 * blocks))) - 1);
 }
 
+/// By how much blocks that are alike beside each other tell less; each mean is corrected for their common one.
+double likeness(std::span<const double> without, double mean, double squares) {
+  if (squares <= 0) return 1;
+  const auto count = static_cast<double>(without.size());
+  double sum = 1;
+  for (std::size_t apart = 1; apart < without.size() / 2; ++apart) {
+    double products = 0;
+    for (std::size_t i = apart; i < without.size(); ++i) products += (mean - without[i]) * (mean - without[i - apart]);
+    const double correlation = products / squares + 1 / count;
+    if (correlation <= 0) break;
+    sum += 2 * (1 - static_cast<double>(apart) / count) * correlation;
+  }
+  return sum;
+}
+
 }  // namespace
 
 SeenShare seen_share(double hits, double count) {
@@ -48,9 +63,10 @@ Uncertainty uncertainty(double value, std::span<const double> without) {
     cubes += told * told * told;
     log_squares += (std::log(each) - log_mean) * (std::log(each) - log_mean);
   }
+  const double alike = likeness(without, mean, squares);
   const bool positive = std::all_of(without.begin(), without.end(), [](double each) { return each > 0; });
-  result.log_error = positive ? std::sqrt(log_squares * (count - 1) / count) : 1;
-  result.error = std::sqrt(squares * (count - 1) / count) / value;
+  result.log_error = positive ? std::sqrt(alike * log_squares * (count - 1) / count) : 1;
+  result.error = std::sqrt(alike * squares * (count - 1) / count) / value;
   if (squares > 0) result.skew = cubes / count / std::pow(squares / count, 1.5);
   return result;
 }

@@ -104,8 +104,8 @@ void ExcessBlocks::add(const Begins& next) {
       part.end_ns = next.end_ns;
       if (ages_.size() > 1 && next.away_since_ns <= now_ns_) {
         age = age_of(now_ns_ - next.away_since_ns);
-        if (age + 1 < kAges)
-          part.end_ns = std::min(next.end_ns, next.away_since_ns + (std::uint64_t{1} << (kFirstAgeBits + age - 1)));
+        const std::uint64_t until_ns = std::uint64_t{1} << (kFirstAgeBits + age - 1);  // since then
+        if (age + 1 < kAges && next.end_ns - next.away_since_ns > until_ns) part.end_ns = next.away_since_ns + until_ns;
       }
       add_whole(part, age);
     }

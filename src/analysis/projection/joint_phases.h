@@ -25,7 +25,7 @@ namespace noised::analysis {
 class JointPhases {
  public:
   /// 64 MiB for all CPUs: so much is known of some while nothing is known of another one.
-  static constexpr std::size_t kMostWaiting = std::size_t{1} << 21U;
+  static constexpr std::size_t kMostWaiting = (std::size_t{64} << 20U) / sizeof(Begins);
 
   /// How much will be observed of each CPU, and how much of all at once.
   JointPhases(std::uint64_t grain_ns, std::span<const std::uint64_t> observed_ns, std::uint64_t all_observed_ns,

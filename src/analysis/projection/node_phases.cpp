@@ -62,7 +62,9 @@ void NodePhases::add(std::size_t cpu, const account::DetourLedger& ledger) {
   Waiting& waiting = waiting_[cpu];
   if (!kinds_.empty()) find_gone(ledger, &waiting.gone_ns[waiting.detours.size() * kinds_.size()]);
   waiting.detours.push_back(ledger.detour);
-  if (waiting.detours.size() == kTogether) slide(cpu);
+  if (waiting.detours.size() < kTogether) return;
+  // Of all CPUs, for the others wait for one that has few.
+  for (std::size_t each = 0; each < waiting_.size(); ++each) slide(each);
 }
 
 }  // namespace noised::analysis

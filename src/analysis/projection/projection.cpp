@@ -147,7 +147,8 @@ class Projector {
   void choose_joint(std::uint64_t most_ns) {
     constexpr double kMost = 0.9;
     const JointPhases& whole = input_.phases->whole();
-    projection_.joint = places_.size() == whole.size() && is_complete() &&
+    projection_.waited = !is_complete();
+    projection_.joint = places_.size() == whole.size() && !projection_.waited &&
                         static_cast<double>(whole.all().starts_ns()) >= kMost * static_cast<double>(most_ns);
     if (!projection_.joint) return;
     projection_.starts_ns = whole.all().starts_ns();
@@ -271,7 +272,7 @@ class Projector {
       }
       if (size.excess.value) {
         projection_.ranked_by = projection_.sizes.size();
-        at_least = size.excess.low;
+        at_least = std::max(at_least.value_or(0), *size.excess.low);
       } else {
         size.at_least = at_least;
       }

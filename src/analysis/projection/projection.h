@@ -60,8 +60,10 @@ struct Projection {
   std::uint64_t grain_ns = 0;
   std::vector<unsigned> cpus;      ///< that make a node
   std::vector<unsigned> left_out;  ///< CPUs of which no stretch as long as a phase was observed
-  /// CPUs are taken as they came together; else, where they were not observed at the same times, as independent.
+  /// CPUs are taken as they came together; else as independent, since they were not observed at the same times, or
+  /// since one was known of for so much less than the others that these had no room to wait (`waited`).
   bool joint = true;
+  bool waited = false;
   std::uint64_t observed_ns = 0;      ///< of all CPUs at once; else of the one that was observed least
   std::uint64_t starts_ns = 0;        ///< of the same: for so long, phases began and were observed to their end
   std::uint64_t unseen_ns = 0;        ///< noise that comes to a CPU less often than once in this may be unseen (95%)

@@ -57,8 +57,9 @@ void SlidingPhases::observe(std::uint64_t until_ns) {
 
 void SlidingPhases::detour(std::uint64_t start_ns, std::uint64_t end_ns) {
   start_ns = std::max(start_ns, free_ns_);
-  if (!observed_ || end_ns <= start_ns) return;
-  observe(start_ns);
+  if (!observed_) return;
+  observe(start_ns);  // also if nothing is left of the detour: others wait to know
+  if (end_ns <= start_ns) return;
   const std::uint64_t work_ns = start_ns - first_ns_ - noise_ns_;
   const std::uint64_t length_ns = end_ns - start_ns;
   if (!delays_.empty() && delays_.back().work_ns == work_ns) {

@@ -14,7 +14,8 @@
 namespace noised::client {
 namespace {
 
-// Each source of each CPU takes up to some 350 KB: four CPUs, 15 MB at most.
+// Each source of each CPU takes up to some 350 KB, and of all together by age up to some 4 MB: four CPUs, 60 MB at
+// most.
 constexpr std::size_t kMostPageSources = 20;
 constexpr std::size_t kLeastPageSources = 4;
 constexpr std::size_t kMostPageSourcesOfAllCpus = 40;

@@ -206,7 +206,8 @@ views::ProjectionView projection_of(analysis::ProjectionInput input, const Obser
 namespace {
 
 // Each source costs 60 ns a detour of one CPU, and 320 ns where CPUs are taken together (2 million detours of four: 13
-// s with 20 sources), and in 24 blocks of time some 10 KB a CPU: 250 MB at most.
+// s with 20 sources); in 24 blocks of time some 10 KB a CPU, 250 MB at most; and 256 MiB at most for CPUs that wait for
+// others.
 constexpr std::size_t kMostSources = 20;
 constexpr std::size_t kLeastSources = 4;
 constexpr std::size_t kMostOfAllCpus = 1024;

@@ -74,6 +74,10 @@ TEST_CASE("whether noise comes to the CPUs of a node together is told where it i
   view.projection.joint = false;
   CHECK(has(views::to_text(view), "CPUs and nodes are taken as independent: not all CPUs were observed"));
   CHECK(nlohmann::json::parse(views::to_json(view))["joint"] == false);
+  CHECK(nlohmann::json::parse(views::to_json(view))["not_joint_because"] == "times");
+  view.projection.waited = true;
+  CHECK(has(views::to_text(view),
+            "independent: of one so little was told for so long that what was known of the others"));
   CHECK_FALSE(has(views::to_text(view), "node's CPUs comes"));
   CHECK(nlohmann::json::parse(views::to_json(view))["together"].is_null());
 }
