@@ -2,6 +2,7 @@
 // noisectl watch where no daemon watches: it brings one, for as long as it needs it, and leaves nothing behind.
 #include <signal.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <string>
@@ -165,8 +166,16 @@ TEST_CASE("watch: beside a daemon with loops, a command is watched on the other 
 
 namespace {
 
-// What a command that computes on this CPU lost to a task there, of what that took by its own account.
-double told_share(const Arguments& noisectl, unsigned cpu) {
+// What a command that computes on this CPU lost to a task there, and what that took by its own account. Beyond the work
+// that it was to do, this is time that the host took from it: its clock counts that, and no switch tells of it.
+struct Stolen {
+  double told_ns = 0;
+  double took_ns = 0;
+  double by_host_ns = 0;
+};
+constexpr double kWorkNs = 10e6;
+
+Stolen stolen_by_thief(const Arguments& noisectl, unsigned cpu) {
   const test::TemporaryDirectory directory;
   const std::string made = directory.path("made");
   const std::string there = std::to_string(cpu);
@@ -175,46 +184,52 @@ double told_share(const Arguments& noisectl, unsigned cpu) {
                              "echo >" + made + "; while :; do :; done"});
   Background watched(watch, finds_noised());
   REQUIRE(eventually([&] { return std::filesystem::exists(made); }, std::chrono::minutes(1)));
-  const Outcome thief =
-      run({kNoise, "task", "--cpu", there, "--duration", "3s", "--name", "thief", "--period", "20ms", "--work", "1ms"},
-          finds_noised());
+  // It needs another CPU than this one, which may be the only one that is not isolated.
+  const Outcome thief = run({"taskset", "-c", format_cpu_list(online_cpus().value()), kNoise, "task", "--cpu", there,
+                             "--duration", "3s", "--name", "thief", "--period", "50ms", "--work", "10ms"},
+                            finds_noised());
   INFO(thief.err);
   REQUIRE(thief.exit_code == 0);
   auto truth = selftest::parse_truth(thief.out);
   REQUIRE(truth);
-  std::uint64_t took_ns = 0;
-  for (const selftest::Occurrence& each : truth.value().occurrences) took_ns += each.cpu_ns;
+  Stolen stolen;
+  for (const selftest::Occurrence& each : truth.value().occurrences) {
+    stolen.took_ns += static_cast<double>(each.cpu_ns);
+    stolen.by_host_ns += std::max(0.0, static_cast<double>(each.cpu_ns) - 1.05 * kWorkNs);
+  }
   const Outcome outcome = watched.wait();
   INFO(outcome.err);
   const WatchReport report = report_in(outcome.err);
   CHECK(report.final);
   CHECK(report.lost.by.empty());
-  std::uint64_t told_ns = 0;
-  for (const ReportSource& source : report.sources) told_ns += source.name == "thief" ? source.total_ns : 0;
-  WARN(noisectl[2] << ": " << told_ns << " of " << took_ns << " ns");
-  return static_cast<double>(told_ns) / static_cast<double>(took_ns);
+  for (const ReportSource& source : report.sources)
+    stolen.told_ns += source.name == "thief" ? static_cast<double>(source.total_ns) : 0;
+  WARN(noisectl[2] << ": " << stolen.told_ns << " of " << stolen.took_ns << " ns, of which " << stolen.by_host_ns
+                   << " may be the host's");
+  return stolen;
 }
 
 }  // namespace
 
-// Of what it took some is the interrupts' that came meanwhile, and some nobody's: switches to it and from it.
+// Of what it took some is the interrupts' that came meanwhile, and some nobody's: switches to it and from it, which
+// take 180 us in an emulated guest.
 TEST_CASE("watch: a command lost the same to a task whether a daemon watches, has loops, or is not there") {
   const unsigned cpu = online_cpus().value().front();
-  std::vector<double> shares;
+  std::vector<Stolen> all;
   {
     const WatchingDaemon daemon;
-    shares.push_back(told_share(daemon.command({}), cpu));
+    all.push_back(stolen_by_thief(daemon.command({}), cpu));
   }
   {
     Daemon daemon;
     REQUIRE(daemon.cpu() != cpu);
-    shares.push_back(told_share(daemon.command({}), cpu));
+    all.push_back(stolen_by_thief(daemon.command({}), cpu));
   }
   const test::TemporaryDirectory directory;
-  shares.push_back(told_share({kNoisectl, "--socket", directory.path("nobody")}, cpu));
-  for (const double share : shares) {
-    CHECK(share > 0.9);
-    CHECK(share < 1.1);
+  all.push_back(stolen_by_thief({kNoisectl, "--socket", directory.path("nobody")}, cpu));
+  for (const Stolen& each : all) {
+    CHECK(each.told_ns > 0.9 * (each.took_ns - each.by_host_ns));
+    CHECK(each.told_ns < 1.1 * each.took_ns);
   }
   check_nothing_left();
 }

@@ -37,7 +37,9 @@ Arguments WatchingDaemon::command(const Arguments& arguments) const {
 }
 
 WatchReport report_in(const std::string& text) {
-  const auto lines = lines_of(text);
+  auto lines = lines_of(text);
+  // After it comes how the command ended: a timeout of busybox is killed itself, and others end with a number.
+  while (!lines.empty() && !lines.back().starts_with('{')) lines.pop_back();
   REQUIRE_FALSE(lines.empty());
   auto report = views::parse_watch(lines.back());
   if (!report) FAIL(report.error().line());
