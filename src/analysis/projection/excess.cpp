@@ -115,14 +115,6 @@ void ExcessBlocks::add(const Begins& next) {
   now_ns_ = next.end_ns;
 }
 
-Excess ExcessBlocks::block(std::size_t number) const {
-  Excess all;
-  for (const std::vector<Excess>& blocks : ages_) {
-    if (!blocks.empty()) all.merge(blocks[number]);
-  }
-  return all;
-}
-
 Excess ExcessBlocks::of_age(std::size_t age) const {
   Excess all;
   for (const Excess& block : ages_[age]) all.merge(block);

@@ -130,8 +130,7 @@ class ExcessBlocks {
 
   /// Of one age, by block; empty where there are none.
   [[nodiscard]] const std::vector<Excess>& blocks(std::size_t age = 0) const { return ages_[age]; }
-  /// Of all ages of one block, and of all blocks of one age.
-  [[nodiscard]] Excess block(std::size_t number) const;
+  /// Of all blocks of one age.
   [[nodiscard]] Excess of_age(std::size_t age = 0) const;
   [[nodiscard]] std::size_t ages() const { return ages_.size(); }
   /// The middle of an age.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/projection/estimate.h"
 #include "noisectl/commands/project.h"
 #include "recording/block.h"
 #include "recording/records.h"
@@ -98,4 +99,19 @@ TEST_CASE("time that had no room in a recording is no quiet time", "[projection]
   play_counts(*playback, 9'000, 10'000);
   stretches.finish();
   CHECK(stretches.seen == std::vector<Stretch>{{1'000, 1'600}, {8'000, 8'500}});
+}
+
+TEST_CASE("a list of delays is of shares, rising and each once, and the usual ones are those that p is told for") {
+  const auto usual = client::parse_delays(client::kUsualDelayText);
+  REQUIRE(usual);
+  CHECK(usual.value() == std::vector<double>(kUsualDelays.begin(), kUsualDelays.end()));
+  const auto given = client::parse_delays("50%,0%,12.5%,50%");
+  REQUIRE(given);
+  CHECK(given.value() == std::vector<double>{0, 0.125, 0.5});
+  for (const char* const wrong : {"", "1", "1%,", "-1%", "nan%", "1%%", "100001%", "x%"}) {
+    INFO(wrong);
+    const auto refused = client::parse_delays(wrong);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == ExitCode::usage);
+  }
 }
