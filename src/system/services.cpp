@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "base/text.h"
 
@@ -21,6 +22,7 @@ constexpr std::uint64_t kWalkIntervalNs = 1'000'000'000;
 constexpr std::uint64_t kProcessAgeNs = 1'000'000'000;
 constexpr std::size_t kCgroups = 65536;
 constexpr std::size_t kProcesses = 4096;
+constexpr std::uint64_t kIsKernelThread = 0x200000;  // PF_KTHREAD
 
 }  // namespace
 
@@ -52,6 +54,42 @@ std::string most_specific_cgroup(std::string_view text, std::string_view own) {
   return deepest == "/" ? std::string() : std::string(deepest);
 }
 
+namespace {
+
+// Of scopes and instances, what comes first says what they are; of the rest there is no end, and it may say who it was.
+std::string without_number(std::string_view unit) {
+  const std::size_t dot = unit.rfind('.');
+  const std::string_view suffix = dot == std::string_view::npos ? std::string_view() : unit.substr(dot);
+  const std::string_view name = unit.substr(0, dot);
+  std::size_t end = name.find('@');
+  if (end == std::string_view::npos && (suffix != ".service" || name.starts_with("run-"))) end = name.find('-');
+  if (end == std::string_view::npos) return std::string(unit);
+  return std::string(name.substr(0, end + 1)) + "*" + std::string(suffix);
+}
+
+}  // namespace
+
+std::string service_of_path(std::string_view path) {
+  std::string_view first;
+  std::string_view second;
+  std::string_view scope;
+  for (std::string_view rest = path; !rest.empty();) {
+    if (rest.front() == '/') rest.remove_prefix(1);
+    const std::string_view part = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(part.size());
+    if (first.empty()) {
+      first = part;
+    } else if (second.empty()) {
+      second = part;
+    }
+    // What a user calls his own services is his.
+    if (part.ends_with(".service") && first != "user.slice") return without_number(part);
+    if (part.ends_with(".scope") && scope.empty()) scope = part;
+  }
+  if (first == "user.slice" && !second.empty()) return std::string(second);
+  return first == "system.slice" && !scope.empty() ? without_number(scope) : std::string(first);
+}
+
 std::string cgroup2_mount() {
   for (const char* path : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
     struct statfs about{};
@@ -63,11 +101,25 @@ std::string cgroup2_mount() {
 namespace {
 
 // All of it, and without an exception: a process that ends between opening and reading fails the reading (ESRCH).
-std::string cgroups_of(const std::string& proc, const std::string& process) {
-  std::ifstream file(std::filesystem::path(proc) / process / "cgroup");
+std::string text_of(const std::string& proc, const std::string& process, const char* name) {
+  std::ifstream file(std::filesystem::path(proc) / process / name);
   std::string text;
   std::getline(file, text, '\0');
   return text;
+}
+
+std::string cgroups_of(const std::string& proc, const std::string& process) { return text_of(proc, process, "cgroup"); }
+
+// Of a task, from its stat: the seventh field after its name, which is in parentheses and may hold anything.
+std::optional<std::uint64_t> task_flags(const std::string& stat) {
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string skipped;
+  for (int field = 0; field < 6; ++field) fields >> skipped;
+  std::uint64_t flags = 0;
+  if (!(fields >> flags)) return std::nullopt;
+  return flags;
 }
 
 }  // namespace
@@ -118,9 +170,13 @@ void Services::walk() {
   }
 }
 
-const Services::Process& Services::look(std::uint32_t pid, std::uint64_t now_ns) {
+Services::Process& Services::process_of(std::uint32_t pid) {
   if (processes_.size() >= kProcesses) processes_.clear();
-  Process& process = processes_[pid];
+  return processes_[pid];
+}
+
+const Services::Process& Services::look(std::uint32_t pid, std::uint64_t now_ns) {
+  Process& process = process_of(pid);
   if (process.read_ns != 0 && now_ns - process.read_ns < kProcessAgeNs) return process;
   const std::string text = cgroups_of(proc_, std::to_string(pid));
   process.read_ns = now_ns;
@@ -128,6 +184,17 @@ const Services::Process& Services::look(std::uint32_t pid, std::uint64_t now_ns)
   if (process.path == "/") process.path.clear();
   process.job = most_specific_cgroup(text, own_);
   return process;
+}
+
+std::optional<bool> Services::is_kernel_thread(std::uint32_t pid, std::uint64_t now_ns) {
+  Process& process = process_of(pid);
+  // That it is one is asked again: the pid may be another task's by now, whose name would be told.
+  const bool is_known = process.kind_read_ns != 0 && now_ns - process.kind_read_ns < kProcessAgeNs;
+  if (is_known && !process.is_kernel_thread.value_or(false)) return process.is_kernel_thread;
+  process.kind_read_ns = now_ns;
+  const auto flags = task_flags(text_of(proc_, std::to_string(pid), "stat"));
+  process.is_kernel_thread = flags ? std::optional((*flags & kIsKernelThread) != 0) : std::nullopt;
+  return process.is_kernel_thread;
 }
 
 std::string_view Services::of_process(std::uint32_t pid, std::uint64_t now_ns) { return look(pid, now_ns).job; }

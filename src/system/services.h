@@ -20,6 +20,11 @@ std::optional<std::string> parse_cgroup(std::string_view text);
 /// equals that of version 2, then the first; empty if all are root cgroups.
 std::string most_specific_cgroup(std::string_view text, std::string_view own);
 
+/// The name of the service there, for those who may not know more: "cron.service", "user-1000.slice", "kubepods.slice".
+/// What numbers it among its like is a star ("sshd@*.service", "docker-*.scope"), and what lies below is left out, so
+/// that a machine has no more of them than kinds of services and users. Empty for the root cgroup.
+std::string service_of_path(std::string_view path);
+
 /// Where systemd mounts the version 2 hierarchy: alone, or beside version 1; empty if it is not mounted.
 std::string cgroup2_mount();
 
@@ -35,13 +40,18 @@ class Services {
   std::string_view of_cgroup(std::uint64_t id, std::uint32_t pid, std::uint64_t now_ns);
   /// The path of the cgroup of a live process; empty as above.
   std::string_view of_process(std::uint32_t pid, std::uint64_t now_ns);
+  /// True if this is a kernel thread, false if it is not; nothing where it cannot be known: it has ended, or is hidden.
+  std::optional<bool> is_kernel_thread(std::uint32_t pid, std::uint64_t now_ns);
 
  private:
   struct Process {
     std::uint64_t read_ns = 0;
     std::string path;  // version 2
     std::string job;   // of all hierarchies
+    std::uint64_t kind_read_ns = 0;
+    std::optional<bool> is_kernel_thread;
   };
+  Process& process_of(std::uint32_t pid);
   const Process& look(std::uint32_t pid, std::uint64_t now_ns);
   std::string_view name_of(std::uint64_t id, std::string_view path, std::uint64_t now_ns);
   void walk();

@@ -74,6 +74,46 @@ TEST_CASE("a process names its service", "[trace]") {
   CHECK(services.of_process(7, 2 * kSecond) == "/user.slice");
 }
 
+TEST_CASE("a path is folded to the service that anybody may read of", "[trace]") {
+  const auto folded = [](std::string_view path) { return service_of_path(path); };
+  CHECK(folded("") == "");
+  CHECK(folded("/") == "");
+  CHECK(folded("/system.slice/cron.service") == "cron.service");
+  CHECK(folded("/system.slice/systemd-journald.service") == "systemd-journald.service");
+  CHECK(folded("/system.slice/docker.service/inner.service") == "docker.service");
+  CHECK(folded("/system.slice/system-sshd.slice/sshd@7-10.0.0.1:22-10.0.0.9:50412.service") == "sshd@*.service");
+  CHECK(folded("/system.slice/run-r0123456789abcdef.service") == "run-*.service");
+  CHECK(folded("/system.slice/docker-0123456789abcdef.scope") == "docker-*.scope");
+  CHECK(folded("/system.slice/slurmstepd.scope/job_77/step_0/user/task_0") == "slurmstepd.scope");
+  CHECK(folded("/user.slice/user-1000.slice/session-3.scope") == "user-1000.slice");
+  CHECK(folded("/user.slice/user-1000.slice/user@1000.service/app.slice/my-secret.service") == "user-1000.slice");
+  CHECK(folded("/user.slice") == "user.slice");
+  CHECK(folded("/init.scope") == "init.scope");
+  CHECK(folded("/kubepods.slice/kubepods-pod12.slice/cri-containerd-abc.scope") == "kubepods.slice");
+  CHECK(folded("/slurm/uid_1000/job_5") == "slurm");
+  CHECK(folded("relative/of/some") == "relative");
+  CHECK(folded("//") == "");
+}
+
+TEST_CASE("a kernel thread is known by its flags, whatever its name", "[trace]") {
+  const test::TemporaryDirectory root;
+  Services services(root.path("sys/fs/cgroup"), root.path("proc"));
+  write(root.path("proc/7/stat"), "7 (kworker/0:1-a) b) I 2 0 0 0 -1 69238880 0 0\n");  // 0x4208060
+  write(root.path("proc/8/stat"), "8 (a) I 2 0 0 0 -1 2129984) S 1 8 8 0 -1 4194560 120 0\n");
+  write(root.path("proc/9/stat"), "9 (cut) S 1");
+  write(root.path("proc/10/stat"), "10 (migration/0) S 2 0 0 0 -1 69238848 0 0\n");
+  CHECK(services.is_kernel_thread(7, kSecond) == true);
+  CHECK(services.is_kernel_thread(8, kSecond) == false);
+  CHECK_FALSE(services.is_kernel_thread(9, kSecond).has_value());
+  CHECK(services.is_kernel_thread(10, kSecond) == true);
+  CHECK_FALSE(services.is_kernel_thread(11, kSecond).has_value());
+  write(root.path("proc/11/stat"), "11 (late) S 2 0 0 0 -1 2129984 0 0\n");
+  CHECK_FALSE(services.is_kernel_thread(11, kSecond + 1).has_value());  // looked a moment ago
+  CHECK(services.is_kernel_thread(11, 2 * kSecond + 1) == true);
+  write(root.path("proc/11/stat"), "11 (other) S 1 1 1 0 -1 4194560 0 0\n");
+  CHECK(services.is_kernel_thread(11, 2 * kSecond + 1) == false);
+}
+
 TEST_CASE("on version 1, and where both are mounted, a process names its job", "[trace]") {
   const test::TemporaryDirectory root;
   const std::string cgroups = root.path("sys/fs/cgroup/unified");
