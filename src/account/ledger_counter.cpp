@@ -28,6 +28,13 @@ void LedgerCounter::count_stolen(SourceId source, Kind kind, std::uint64_t stole
   if (statistics_.source(of) != nullptr) statistics_.add_stolen(of, stolen_ns, again);
 }
 
+void LedgerCounter::count_public(SourceId name, std::uint64_t self_ns) {
+  const std::size_t slot = SourceTable::slot_of(name);
+  if (public_sums_.size() <= slot) public_sums_.resize(slot + 1);
+  public_sums_[slot].ns += self_ns;
+  ++public_sums_[slot].times;
+}
+
 void LedgerCounter::let_go(const Departures& departures) {
   statistics_.let_go(departures);
   recent_.let_go(departures);

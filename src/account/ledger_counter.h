@@ -14,6 +14,12 @@
 
 namespace noised::account {
 
+/// What tasks took under a name that anybody may read.
+struct PublicSum {
+  std::uint64_t ns = 0;
+  std::uint64_t times = 0;
+};
+
 class LedgerCounter {
  public:
   /// `sources` outlives this.
@@ -21,6 +27,10 @@ class LedgerCounter {
 
   /// Counts a ledger: its sums, the self times of its sources, and their combination.
   void count(const DetourLedger& ledger);
+  /// Counts a task of a ledger also under its public name, an id of another table of sources.
+  void count_public(SourceId name, std::uint64_t self_ns);
+  /// By slot of that table; shorter where the rest has nothing.
+  [[nodiscard]] const std::vector<PublicSum>& public_sums() const { return public_sums_; }
   /// So much of a self time, or of a gap of this kind, was the host's; as CpuStatistics::add_stolen().
   void count_stolen(SourceId source, Kind kind, std::uint64_t stolen_ns, bool again);
   /// Names leave: what was counted of them becomes a part of where they go.
@@ -37,6 +47,7 @@ class LedgerCounter {
   const SourceTable& sources_;
   CpuStatistics statistics_;
   RecentStatistics recent_;
+  std::vector<PublicSum> public_sums_;
   std::vector<SourceId> combination_;
   std::vector<std::uint64_t> seen_in_;  // by slot: the number of the last detour that had it
   std::uint64_t detour_number_ = 0;

@@ -29,6 +29,7 @@ ReportClock clock_of(const Snapshot& snapshot, std::uint64_t uncertainty_ns) {
 void copy_statistics(const LedgerCounter& counter, SnapshotDetail detail, CpuSnapshot& cpu) {
   if (detail == SnapshotDetail::all) counter.statistics().copy_to(cpu.statistics);
   if (detail == SnapshotDetail::summary) counter.statistics().copy_summary_to(cpu.statistics);
+  if (detail == SnapshotDetail::all || detail == SnapshotDetail::summary) cpu.public_sums = counter.public_sums();
   if (detail == SnapshotDetail::recent) counter.recent().sum_to(cpu.recent);
 }
 

@@ -41,6 +41,7 @@ struct CpuSnapshot {
   std::optional<CurrentTask> current;     ///< where tasks are watched, and one has it: as of the last drain,
   std::uint64_t current_until_ns = 0;     ///< which began then
   CpuStatistics statistics;
+  std::vector<PublicSum> public_sums;  ///< with `statistics`
   RecentCounts recent;
 };
 

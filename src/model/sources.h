@@ -73,6 +73,7 @@ class SourceTable {
 
   /// `chosen`: categories by "kind:name" that differ from category_of().
   explicit SourceTable(CategoryChoices chosen = {});
+  [[nodiscard]] const CategoryChoices& chosen() const { return chosen_; }
 
   /// The id of (kind, name), new or known; once the table is full, or a task's share of it, the id of (kind, "other").
   SourceId intern(Kind kind, std::string_view name);

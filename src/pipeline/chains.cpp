@@ -33,6 +33,19 @@ void Chains::add_actor(const noised_origin& origin, const Keys& keys, account::F
   detour.add_detail(keys.cpu, origin.cpu);
 }
 
+std::string_view Chains::service_of(std::uint32_t pid, const account::Cause* cause, std::uint64_t now_ns) {
+  const std::uint64_t cgroup = cause == nullptr ? 0
+                               : cause->known   ? cause->origin.subject
+                               : cause->moved   ? cause->mover.subject
+                                                : 0;
+  return cgroup == 0 ? services_.of_process(pid, now_ns) : services_.of_cgroup(cgroup, pid, now_ns);
+}
+
+std::string_view Chains::service_of(const account::LedgerEntry& entry, const account::CauseMatcher& causes,
+                                    std::uint64_t now_ns) {
+  return service_of(static_cast<std::uint32_t>(entry.id), causes.find(entry.cause), now_ns);
+}
+
 void Chains::describe_task(const account::DetourLedger& ledger, std::size_t index, const account::Cause* cause,
                            std::uint64_t now_ns, account::FeedDetour& detour) {
   const account::LedgerEntry& entry = ledger.entries[index];
@@ -53,12 +66,7 @@ void Chains::describe_task(const account::DetourLedger& ledger, std::size_t inde
                account::DetailKey::mover_context},
               detour);
   }
-  const std::uint64_t cgroup = cause == nullptr ? 0
-                               : cause->known   ? cause->origin.subject
-                               : cause->moved   ? cause->mover.subject
-                                                : 0;
-  detour.add_detail(account::DetailKey::service,
-                    cgroup == 0 ? services_.of_process(pid, now_ns) : services_.of_cgroup(cgroup, pid, now_ns));
+  detour.add_detail(account::DetailKey::service, service_of(pid, cause, now_ns));
   for (std::size_t inner = index + 1; inner < ledger.entries.size() && ledger.entries[inner].depth > entry.depth;
        ++inner) {
     if (ledger.entries[inner].kind != Kind::work) continue;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "account/attributor.h"
 #include "account/causes.h"
@@ -22,6 +23,9 @@ class Chains {
   /// Adds the details of ledger.entries[index] to the newest entry of `detour`, as of `now_ns`.
   void describe(const account::DetourLedger& ledger, std::size_t index, const account::CauseMatcher& causes,
                 std::uint64_t now_ns, account::FeedDetour& detour);
+  /// The path of the cgroup of a task of a ledger, as Services tells it.
+  std::string_view service_of(const account::LedgerEntry& entry, const account::CauseMatcher& causes,
+                              std::uint64_t now_ns);
 
  private:
   struct Keys {
@@ -30,6 +34,7 @@ class Chains {
     account::DetailKey cpu;
     account::DetailKey context;
   };
+  std::string_view service_of(std::uint32_t pid, const account::Cause* cause, std::uint64_t now_ns);
   void describe_task(const account::DetourLedger& ledger, std::size_t index, const account::Cause* cause,
                      std::uint64_t now_ns, account::FeedDetour& detour);
   void describe_interrupt(const account::Cause& cause, account::FeedDetour& detour);

@@ -52,6 +52,7 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
       sources_(sources),
       names_(names),
       chains_(names, sources, services_),
+      public_names_(options.names_services ? std::make_unique<PublicNames>(sources, chains_, services_) : nullptr),
       steal_(kernel, options.steal_clock, cpus_of(loops, options), clocks_.now_ns()),
       proves_steal_(options.proves_steal),
       interrupts_(options.interrupts),
@@ -73,7 +74,7 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
   if (!options.watched_cpus.empty()) {
     TaskPipelineOptions tasks{options.watched_cpus, options.outside, {}, loops.empty()};
     tasks.counters.resize(cpus.size());
-    const PipelineParts parts{stream_parts, sources_, chains_, feed_};
+    const PipelineParts parts{stream_parts, sources_, chains_, feed_, public_names_.get()};
     for (Stream& stream : streams_) tasks.counters[stream.place] = &stream.watched.counter();
     tasks_ = std::make_unique<TaskPipeline>(parts, tasks, started_ns_);
   }
@@ -234,6 +235,7 @@ void Pipeline::add_detour(Stream& stream, const probe::TickDetour& ticks) {
   const std::uint64_t tolerance_ns = uncertain ? 0 : uncertainty_ns;
   detour.in_doubt = clock_stepped_ || uncertain || stream.doubt().touch(detour);
   const account::DetourLedger& ledger = stream.watched.add(detour, tolerance_ns);
+  if (public_names_) public_names_->count(ledger, stream.causes(), drained_ns_, stream.watched.counter());
   const auto describe = [&](const account::DetourLedger& described, std::size_t index, account::FeedDetour& to) {
     chains_.describe(described, index, stream.causes(), drained_ns_, to);
   };

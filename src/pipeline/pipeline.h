@@ -19,6 +19,7 @@
 #include "base/clocks.h"
 #include "pipeline/chains.h"
 #include "pipeline/cpu_stream.h"
+#include "pipeline/public_names.h"
 #include "pipeline/steal_counts.h"
 #include "pipeline/task_pipeline.h"
 #include "probe/measuring_loop.h"
@@ -44,8 +45,9 @@ struct PipelineOptions {
   /// For what their tasks suffer: all of the tracer's CPUs, in its order, or none of them. Loops are on some of these,
   /// and step aside when a task comes; without watched CPUs, the tracer's are those of the loops.
   std::vector<unsigned> watched_cpus;
-  system::StealClock* steal_clock = nullptr;             ///< if given, steal time is told, by it if need be
-  system::InterruptCounts* interrupts = nullptr;         ///< if given, loops are compared with it: is a CPU blind?
+  system::StealClock* steal_clock = nullptr;      ///< if given, steal time is told, by it if need be
+  system::InterruptCounts* interrupts = nullptr;  ///< if given, loops are compared with it: is a CPU blind?
+  bool names_services = false;                    ///< tasks are also counted under the names that anybody may read
   std::size_t feed_size = account::DetourFeed::kStaged;  ///< detours that a drain may bring and readers see
   PipelineClocks clocks;
 };
@@ -90,6 +92,8 @@ class Pipeline : public account::Recordable {
   void record_to(account::PipelineSink* sink) override;
   [[nodiscard]] account::DetourFeed& feed() { return feed_; }
   [[nodiscard]] account::SnapshotExchange& snapshots() { return snapshots_; }
+  /// What the public names that were counted stand for; null where tasks are not counted under them.
+  [[nodiscard]] const SourceTable* public_names() const { return public_names_ ? &public_names_->table() : nullptr; }
   /// Null where no CPU is watched for its tasks.
   [[nodiscard]] TaskPipeline* tasks() { return tasks_.get(); }
 
@@ -147,6 +151,7 @@ class Pipeline : public account::Recordable {
   system::Names& names_;
   system::Services services_;
   Chains chains_;
+  std::unique_ptr<PublicNames> public_names_;
   StealCounts steal_;
   bool proves_steal_;
   system::InterruptCounts* interrupts_;

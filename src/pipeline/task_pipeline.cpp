@@ -273,6 +273,7 @@ void TaskPipeline::lost(std::size_t cpu, const account::Loss& loss, std::span<co
   judged.detour.in_doubt |= stream.doubt().touch(loss.detour) || may_be_unnoted(loss);
   const account::DetourLedger& ledger = stream.ledger.divide(judged, intervals);
   stream.counter->count(ledger);
+  if (parts_.public_names != nullptr) parts_.public_names->count(ledger, stream.causes(), drained_ns_, *stream.counter);
   if (loss.kind != account::LossKind::interrupted) stream.runnable_ns += loss.detour.end_ns - loss.detour.start_ns;
   for (std::size_t group = 1; group < kGroups; ++group) {
     auto& account = accounts_[group];

@@ -24,6 +24,7 @@
 #include "pipeline/chains.h"
 #include "pipeline/cpu_stream.h"
 #include "pipeline/entry_gauge.h"
+#include "pipeline/public_names.h"
 
 namespace noised::pipeline {
 
@@ -43,6 +44,7 @@ struct PipelineParts : StreamParts {
   SourceTable& sources;
   Chains& chains;
   account::DetourFeed& feed;
+  PublicNames* public_names = nullptr;
 };
 
 class TaskPipeline : private account::WatchSink {

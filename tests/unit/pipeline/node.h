@@ -154,6 +154,7 @@ class Node : public KernelEvents {
     options.threshold_ns = 200;
     options.interrupts = &*interrupts_;
     options.feed_size = 64 * cpus.size();
+    options.names_services = true;
     write_stat(0);
     auto steal_clock = StealClock::open(directory_.path("stat"));
     REQUIRE(steal_clock);

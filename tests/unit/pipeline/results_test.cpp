@@ -24,7 +24,7 @@ const std::vector<unsigned> kSomeCpus = {1, 2, 5, 64, 130};
 std::string metrics_of(Node& node, unsigned cpu) {
   Snapshot snapshot;
   node.pipeline().fill(snapshot);
-  std::istringstream lines(Metrics(10'000).text(snapshot, node.sources(), RunDescription{}));
+  std::istringstream lines(Metrics(10'000).text(snapshot, {node.sources()}, RunDescription{}));
   std::vector<std::string> kept;
   for (std::string line; std::getline(lines, line);) {
     if (line.find("{cpu=\"" + std::to_string(cpu) + "\"") != std::string::npos) kept.push_back(line);
