@@ -35,6 +35,12 @@ enum class Detail : std::uint8_t {
   full,    ///< their end as well
 };
 
+/// What the metrics call tasks that are not the kernel's.
+enum class MetricNames : std::uint8_t {
+  services,  ///< by their services: anybody may read them
+  tasks,     ///< by their own names
+};
+
 struct Config {
   std::string cpus = "isolated";                   ///< [probe] a CPU list, `isolated` or `nohz_full`
   Mode mode = Mode::probe;                         ///< [probe]
@@ -58,8 +64,9 @@ struct Config {
   int nice = -10;                                  ///< [service] of the thread that drains; -20 to 0
   int realtime = 0;                                ///< [service] its priority before all others, 1 to 99; 0: none
   unsigned realtime_budget_percent = 25;           ///< [service] of each second, for which it has that; 1 to 100
-  std::uint64_t series_cap = 4096;                 ///< [service] sources with metrics of their own
-  LogLevel log_level = LogLevel::info;             ///< [log]
+  MetricNames metric_names = MetricNames::services;  ///< [service]
+  std::uint64_t series_cap = 4096;                   ///< [service] sources with metrics of their own
+  LogLevel log_level = LogLevel::info;               ///< [log]
 
   /// [categories] by "kind:name", for the sites that see a source otherwise.
   std::map<std::string, Category, std::less<>> categories;

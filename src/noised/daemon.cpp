@@ -419,6 +419,7 @@ void Daemon::start_pipeline() {
   if (watches_tasks()) pipeline_options.watched_cpus = seen_cpus();
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
   pipeline_options.feed_size = std::max(account::DetourFeed::kStaged, kShownPerCpu * seen_cpus().size());
+  pipeline_options.names_services = config.metric_names == MetricNames::services;
   pipeline_options.interrupts = interrupts_ ? &*interrupts_ : nullptr;
   std::vector<probe::MeasuringLoop*> loops;
   loops.reserve(probes_.size());
@@ -447,7 +448,8 @@ void Daemon::start_pipeline() {
 }
 
 Status Daemon::start_server() {
-  web_ = std::make_unique<Web>(pipeline_->snapshots(), sources_, run_, options_.config.series_cap);
+  web_ = std::make_unique<Web>(pipeline_->snapshots(), MetricSources{sources_, pipeline_->public_names()}, run_,
+                               options_.config.series_cap);
   std::vector<HttpRoute> routes = make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_,
                                                reloads_, *recorder_, phases_, watch_place_ ? &*watch_place_ : nullptr});
   std::vector<HttpRoute> pages = web_->routes();

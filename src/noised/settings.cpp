@@ -196,6 +196,13 @@ Status set_listen(Config& config, const std::string& value) {
   return success();
 }
 
+Status set_metric_names(Config& config, const std::string& value) {
+  if (value != "services" && value != "tasks")
+    return usage_error("unknown metric_names " + in_quotes(value), "write services or tasks");
+  config.metric_names = value == "tasks" ? MetricNames::tasks : MetricNames::services;
+  return success();
+}
+
 // 64 is what one CPU may show on its own; a million series are more than any Prometheus is meant to take from one
 // target.
 constexpr std::uint64_t kLeastSeries = 64;
@@ -262,6 +269,7 @@ constexpr std::array kSettings = {
     Setting{"service", "nice", true, set_nice_value},
     Setting{"service", "realtime", true, set_realtime},
     Setting{"service", "realtime_budget", false, set_realtime_budget},
+    Setting{"service", "metric_names", false, set_metric_names},
     Setting{"service", "series_cap", true, set_series_cap},
     Setting{"log", "level", false, set_log_level},
 };

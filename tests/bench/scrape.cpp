@@ -92,7 +92,7 @@ int main() {
     }
   });
   const RunDescription run;
-  Web web(snapshots, sources, run, std::size_t{kCpus} * kSources, 0);
+  Web web(snapshots, {sources}, run, std::size_t{kCpus} * kSources, 0);
   const Log log(LogLevel::error);
   auto socket = listen_tcp(kAddress);
   auto server = socket ? HttpServer::start({{socket.value().get(), web.routes()}}, log)

@@ -81,7 +81,7 @@ class Measured {
   RunDescription run_{"node", "6.1", "2026-01-01T00:00:00Z", {}};
   StatusView settings_;
   Recorder recorder_{sources_, settings_, {}};
-  Web web_{snapshots_, sources_, run_, 100, 0};
+  Web web_{snapshots_, {sources_}, run_, 100, 0};
   std::jthread pipeline_{[this](const std::stop_token& stop) { answer(stop); }};
 };
 

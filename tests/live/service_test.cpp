@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "base/cpus.h"
 #include "base/files.h"
@@ -320,6 +321,35 @@ TEST_CASE("service: the metrics port serves a monitoring system and nothing more
   CHECK(local.out.find("noised_observed_seconds_total") != std::string::npos);
   daemon.signal(SIGTERM);
   CHECK(daemon.wait().exit_code == 0);
+}
+
+TEST_CASE("service: the metrics call tasks by their services, unless it is told to call them by name") {
+  if (run({"curl", "--version"}).exit_code != 0) SKIP("curl is not installed");
+  const Service service;
+  const auto told_of = [&](const std::string& configuration) {
+    service.configure(configuration);
+    Background daemon(service.command(kWeb));
+    REQUIRE(eventually([&] { return service.answers(); }));
+    const Outcome noise = run({kNoise, "task", "--cpu", std::to_string(service.cpu), "--name", "payroll", "--work",
+                               "2ms", "--period", "20ms", "--count", "20"});
+    REQUIRE(noise.exit_code == 0);
+    // Who may ask at the socket is told its name.
+    const auto reported = [&] {
+      return run({kNoisectl, "--socket", service.socket, "report", "--json"}).out.find("\"payroll\"") !=
+             std::string::npos;
+    };
+    REQUIRE(eventually(reported));
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // what the port tells is as old
+    const Outcome metrics = fetch("/metrics");
+    CHECK(metrics.out.ends_with("200"));
+    daemon.signal(SIGTERM);
+    CHECK(daemon.wait().exit_code == 0);
+    return metrics.out;
+  };
+  const std::string services = told_of("");
+  CHECK(services.find("payroll") == std::string::npos);
+  CHECK(services.find("kind=\"task\"") != std::string::npos);
+  CHECK(told_of("[service]\nmetric_names = 'tasks'\n").find("source=\"payroll\"") != std::string::npos);
 }
 
 TEST_CASE("service: a socket that the manager passes serves the metrics") {

@@ -143,8 +143,9 @@ def main():
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
         stack.enter_context(quiet(build, cpu))
-        open(f"{directory}/empty.conf", "w", encoding="ascii").close()
-        stack.enter_context(running(f"{build}/src/noised/noised", "--config", f"{directory}/empty.conf", "--cpus", cpu,
+        with open(f"{directory}/noised.conf", "w", encoding="ascii") as settings:
+            settings.write('[service]\nmetric_names = "tasks"\n')
+        stack.enter_context(running(f"{build}/src/noised/noised", "--config", f"{directory}/noised.conf", "--cpus", cpu,
                                     "--socket", f"{directory}/noised.sock", "--log-level", "warning",
                                     "--web.listen-address", f"127.0.0.1:{METRICS_PORT}"))
         eventually("noised", lambda: fetch(f"http://127.0.0.1:{METRICS_PORT}/metrics"))

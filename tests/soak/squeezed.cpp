@@ -160,7 +160,7 @@ class Day {
     cpu.observed_ns = observed_ns_;
     cpu.threshold_ns = 200;
     watched_.statistics().copy_to(cpu.statistics);
-    return metrics.text(snapshot_, sources_, run_);
+    return metrics.text(snapshot_, {sources_}, run_);
   }
 
   /// What came in is what was counted.

@@ -197,22 +197,39 @@ struct SourceFamilies {
     add_value(count, labels, static_cast<double>(times));
   }
 
-  void add_cpu(Metrics& metrics, std::size_t index, const account::CpuSnapshot& cpu, const SourceTable& sources) {
+  using Others = std::map<std::pair<Category, Kind>, Metrics::Sum>;
+
+  void add_public(Metrics& metrics, Metrics::Cpu& known, const account::CpuSnapshot& cpu, const SourceTable& names,
+                  Others& others) {
+    for (SourceId id = 0; id < cpu.public_sums.size(); ++id) {
+      const Metrics::Sum sum{cpu.public_sums[id].ns, cpu.public_sums[id].times};
+      if (sum.times == 0) continue;
+      const Source& source = names.at(id);
+      if (source.name != "other" && metrics.decide(known.of_tasks, id, false).own_series) {
+        add(cpu_name(cpu), source.category, source.kind, source.name, sum.ns, sum.times);
+      } else {
+        Metrics::add(others[{source.category, source.kind}], sum);
+      }
+    }
+  }
+
+  void add_cpu(Metrics& metrics, std::size_t index, const account::CpuSnapshot& cpu, const MetricSources& sources) {
     const std::string name = cpu_name(cpu);
     if (metrics.cpus_.size() <= index) metrics.cpus_.resize(index + 1);
     Metrics::Cpu& known = metrics.cpus_[index];
     metrics.forget_departed(known, cpu.statistics);
-    std::map<std::pair<Category, Kind>, Metrics::Sum> others;
+    Others others;
     cpu.statistics.for_each_source([&](const SourceStatistics& statistics) {
-      const Source& source = sources.at(statistics.id);
+      const Source& source = sources.all.at(statistics.id);
       Metrics::Sum sum{statistics.moments.total_ns(), statistics.moments.count()};
       const bool is_task = source.kind == Kind::task;
+      if (is_task && sources.of_tasks != nullptr) return;
       // What series told that have ended does not come again: it would be a jump, and a rate that never was.
       if (is_task && source.name == "other") Metrics::take(sum, known.departed);
       if (is_task && source.name == kOwnOther) Metrics::take(sum, known.own_departed);
       // A full table of sources has an "other" of its own.
       if (source.name != "other") {
-        Metrics::Decision& decision = metrics.decide(known, statistics.id, is_own(source.kind, source.name));
+        Metrics::Decision& decision = metrics.decide(known.decisions, statistics.id, is_own(source.kind, source.name));
         if (decision.own_series) {
           decision.told = sum;
           add(name, source.category, source.kind, source.name, sum.ns, sum.times);
@@ -221,6 +238,7 @@ struct SourceFamilies {
       }
       Metrics::add(others[{source.category, source.kind}], sum);
     });
+    if (sources.of_tasks != nullptr) add_public(metrics, known, cpu, *sources.of_tasks, others);
     for (const auto& [key, sum] : others) add(name, key.first, key.second, "other", sum.ns, sum.times);
   }
 };
@@ -235,10 +253,10 @@ void Metrics::take(Sum& sum, const Sum& less) {
   sum.times -= std::min(sum.times, less.times);
 }
 
-Metrics::Decision& Metrics::decide(Cpu& cpu, SourceId source, bool of_noised) {
+Metrics::Decision& Metrics::decide(Decisions& decisions, SourceId source, bool of_noised) {
   const std::size_t slot = SourceTable::slot_of(source);
-  if (cpu.decisions.size() <= slot) cpu.decisions.resize(slot + 1);
-  Decision& decision = cpu.decisions[slot];
+  if (decisions.size() <= slot) decisions.resize(slot + 1);
+  Decision& decision = decisions[slot];
   if (!decision.made) {
     decision = {source, true, admitted_count_ < series_cap_, of_noised, {}};
     ++(decision.own_series ? admitted_count_ : over_cap_);
@@ -256,7 +274,7 @@ void Metrics::forget_departed(Cpu& cpu, const CpuStatistics& statistics) {
   }
 }
 
-std::string Metrics::text(const account::Snapshot& snapshot, const SourceTable& sources,
+std::string Metrics::text(const account::Snapshot& snapshot, const MetricSources& sources,
                           const account::RunDescription& run) {
   Families families;
   add_daemon(families, snapshot, run);
@@ -275,13 +293,13 @@ std::string Metrics::text(const account::Snapshot& snapshot, const SourceTable& 
   add_value(add_family(families, "noised_sources_unnamed_total",
                        "Times that a source found no room in the table of names, and was counted in \"other\".",
                        MetricType::Counter),
-            {}, static_cast<double>(sources.overflowed()));
+            {}, static_cast<double>(sources.all.overflowed()));
   add_value(add_family(families, "noised_sources_departed_total",
                        "Names of tasks that were silent for long and left the table, where it was crowded: what they "
                        "took is counted in \"other\" since.",
                        MetricType::Counter),
-            {}, static_cast<double>(sources.departed()));
-  add_own(families, snapshot, sources);
+            {}, static_cast<double>(sources.all.departed()));
+  add_own(families, snapshot, sources.all);
   add_losses(families, snapshot);
   add_programs(families, snapshot);
   return prometheus::TextSerializer().Serialize(families);

@@ -13,6 +13,12 @@
 
 namespace noised::daemon {
 
+/// What sources of a snapshot stand for.
+struct MetricSources {
+  const SourceTable& all;
+  const SourceTable* of_tasks = nullptr;  ///< of CpuSnapshot::public_sums, which are told instead of tasks' own names
+};
+
 /// Not synchronised: the HTTP thread's.
 class Metrics {
  public:
@@ -23,7 +29,7 @@ class Metrics {
   explicit Metrics(std::size_t series_cap) : series_cap_(series_cap) {}
 
   /// The snapshots of one run, in order: a source keeps the series that it has, so that no counter goes back.
-  std::string text(const account::Snapshot& snapshot, const SourceTable& sources, const account::RunDescription& run);
+  std::string text(const account::Snapshot& snapshot, const MetricSources& sources, const account::RunDescription& run);
 
  private:
   struct Sum {
@@ -37,14 +43,16 @@ class Metrics {
     bool of_noised = false;
     Sum told;
   };
+  using Decisions = std::vector<Decision>;  // by slot of the source
   struct Cpu {
-    std::vector<Decision> decisions;  // by slot of the source
-    Sum departed;                     // what series of their own told of names that are "other" now,
-    Sum own_departed;                 // and of those that are "noised/other"
+    Decisions decisions;
+    Decisions of_tasks;  // where they have public names, which do not leave
+    Sum departed;        // what series of their own told of names that are "other" now,
+    Sum own_departed;    // and of those that are "noised/other"
   };
   static void add(Sum& sum, const Sum& more);
   static void take(Sum& sum, const Sum& less);
-  [[nodiscard]] Decision& decide(Cpu& cpu, SourceId source, bool of_noised);
+  [[nodiscard]] Decision& decide(Decisions& decisions, SourceId source, bool of_noised);
   void forget_departed(Cpu& cpu, const CpuStatistics& statistics);
 
   std::size_t series_cap_;

@@ -23,7 +23,7 @@ void Web::look(std::uint64_t now_ns) {
   if (looked_ns_ != 0 && now_ns - looked_ns_ < fresh_ns_) return;
   looked_ns_ = now_ns;
   body_.reset();
-  const auto held = sources_.hold();
+  const auto held = sources_.all.hold();
   snapshots_.read(
       [&](const account::Snapshot& snapshot) {
         complete_ = account::complete_lately(snapshot);

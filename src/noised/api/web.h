@@ -22,7 +22,7 @@ class Web {
   static constexpr std::uint64_t kFreshNs = 1'000'000'000;
 
   /// All of it outlives this.
-  Web(account::SnapshotExchange& snapshots, const SourceTable& sources, const account::RunDescription& run,
+  Web(account::SnapshotExchange& snapshots, const MetricSources& sources, const account::RunDescription& run,
       std::size_t series_cap, std::uint64_t fresh_ns = kFreshNs)
       : snapshots_(snapshots), sources_(sources), run_(run), metrics_(series_cap), fresh_ns_(fresh_ns) {}
 
@@ -35,7 +35,7 @@ class Web {
   void look(std::uint64_t now_ns);
 
   account::SnapshotExchange& snapshots_;
-  const SourceTable& sources_;
+  MetricSources sources_;
   const account::RunDescription& run_;
   Metrics metrics_;
   std::uint64_t fresh_ns_;

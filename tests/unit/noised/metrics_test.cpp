@@ -72,7 +72,7 @@ TEST_CASE("metrics have the names, labels and values of the contract") {
   scene.snapshot.lost.by = {{1U, "ring_full", 4}, {std::nullopt, "missed_run", 2}};
   scene.snapshot.programs = {{"softirq_entry", "softirq", "tp_btf", 0, 10, 2'000'000'000},
                              {"nmi_handler", "nmi", "", 0, 0, 0}};
-  const std::string text = Metrics(100).text(scene.snapshot, scene.sources, scene.run);
+  const std::string text = Metrics(100).text(scene.snapshot, {scene.sources}, scene.run);
   const auto samples = samples_of(text);
   const auto expect = [&](const std::string& name, double value) {
     INFO(name);
@@ -105,7 +105,7 @@ TEST_CASE("the histogram of detours is cumulative, and its sum exact") {
   for (const std::uint64_t ns : {1ULL, 255ULL, 256ULL, 300ULL, 1ULL << 30U, 5'000'000'000ULL}) {
     scene.add(0, Kind::nmi, "x", ns);
   }
-  const auto samples = samples_of(Metrics(100).text(scene.snapshot, scene.sources, scene.run));
+  const auto samples = samples_of(Metrics(100).text(scene.snapshot, {scene.sources}, scene.run));
   const auto bucket = [&](const std::string& bound) {
     const std::string name = R"(noised_detour_duration_seconds_bucket{cpu="1",le=")" + bound + "\"}";
     INFO(name);
@@ -129,7 +129,7 @@ TEST_CASE("sources over the cap are summed and counted, and no counter ever goes
     for (std::uint64_t task = 0; task < round * 2; ++task) {
       scene.add(task % 2, Kind::task, "task" + std::to_string(10 - task), round);
     }
-    const auto now = samples_of(metrics.text(scene.snapshot, scene.sources, scene.run));
+    const auto now = samples_of(metrics.text(scene.snapshot, {scene.sources}, scene.run));
     for (const auto& [name, value] : before) {
       INFO(name);
       REQUIRE(now.contains(name));
@@ -148,7 +148,7 @@ TEST_CASE("sources over the cap are summed and counted, and no counter ever goes
 TEST_CASE("the series of a name that left ends, a later name has its place, and others grow by nothing old") {
   Scene scene;
   Metrics metrics(2);
-  const auto text = [&] { return samples_of(metrics.text(scene.snapshot, scene.sources, scene.run)); };
+  const auto text = [&] { return samples_of(metrics.text(scene.snapshot, {scene.sources}, scene.run)); };
   const auto series = [](const std::string& source) {
     return R"(noised_noise_seconds_total{cpu="1",category="preemption",kind="task",source=")" + source + "\"}";
   };
@@ -187,15 +187,45 @@ TEST_CASE("the series of a name that left ends, a later name has its place, and 
 TEST_CASE("an other of the source table is one with the others over the cap") {
   Scene scene;
   for (int i = 0; i < 5000; ++i) scene.add(0, Kind::task, "t" + std::to_string(i), 1);
-  const auto samples = samples_of(Metrics(10).text(scene.snapshot, scene.sources, scene.run));
+  const auto samples = samples_of(Metrics(10).text(scene.snapshot, {scene.sources}, scene.run));
   CHECK(sum_of(samples, "noised_interruptions_total") == 5000);
+}
+
+TEST_CASE("tasks have their public names, in which nothing of theirs is missing") {
+  Scene scene;
+  SourceTable names;
+  scene.add(0, Kind::task, "secret", 1'000'000'000);
+  scene.add(0, Kind::task, "kworker", 2'000'000'000);
+  scene.add(0, Kind::work, "vmstat_update", 4'000'000'000);
+  LedgerCounter counter(scene.sources);
+  counter.count_public(names.intern(Kind::task, "cron.service"), 300'000'000);
+  counter.count_public(names.intern(Kind::task, "cron.service"), 700'000'000);
+  counter.count_public(names.intern(Kind::task, "kworker"), 2'000'000'000);
+  scene.snapshot.cpus[0].public_sums = counter.public_sums();
+  const std::string text = Metrics(100).text(scene.snapshot, {scene.sources, &names}, scene.run);
+  const auto samples = samples_of(text);
+  CHECK(text.find("secret") == std::string::npos);
+  const auto series = [](const std::string& family, const std::string& source) {
+    return family + R"({cpu="1",category="preemption",kind="task",source=")" + source + "\"}";
+  };
+  CHECK(samples.at(series("noised_noise_seconds_total", "cron.service")) == 1);
+  CHECK(samples.at(series("noised_interruptions_total", "cron.service")) == 2);
+  CHECK(samples.at(series("noised_noise_seconds_total", "kworker")) == 2);
+  CHECK(sum_of(samples, "noised_noise_seconds_total") == 7);
+  CHECK(sum_of(samples, "noised_interruptions_total") == 4);  // two of the one task, as its ledgers told
+
+  Metrics capped(1);
+  const auto few = samples_of(capped.text(scene.snapshot, {scene.sources, &names}, scene.run));
+  CHECK(sum_of(few, "noised_noise_seconds_total") == 7);
+  CHECK(few.at(series("noised_noise_seconds_total", "other")) == 3);
+  CHECK(few.at("noised_sources_over_cap") == 2);
 }
 
 TEST_CASE("names that are not UTF-8 stay apart") {
   Scene scene;
   scene.add(0, Kind::task, "a\xff", 1);
   scene.add(0, Kind::task, "a\xfe", 1);
-  const auto samples = samples_of(Metrics(10).text(scene.snapshot, scene.sources, scene.run));
+  const auto samples = samples_of(Metrics(10).text(scene.snapshot, {scene.sources}, scene.run));
   CHECK(samples.contains(R"(noised_interruptions_total{cpu="1",category="preemption",kind="task",source="a\\xff"})"));
   CHECK(samples.contains(R"(noised_interruptions_total{cpu="1",category="preemption",kind="task",source="a\\xfe"})"));
 }
@@ -217,7 +247,7 @@ TEST_CASE("every reason of a loss has a series") {
 TEST_CASE("noised is ready where nothing was lost in the last minute, whatever was before") {
   Scene scene;
   const auto ready = [&] {
-    return samples_of(Metrics(10).text(scene.snapshot, scene.sources, scene.run)).at("noised_ready");
+    return samples_of(Metrics(10).text(scene.snapshot, {scene.sources}, scene.run)).at("noised_ready");
   };
   CHECK(ready() == 1);
   scene.snapshot.lost.events = 5;
