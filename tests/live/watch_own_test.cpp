@@ -2,12 +2,15 @@
 // noisectl watch where no daemon watches: it brings one, for as long as it needs it, and leaves nothing behind.
 #include <signal.h>
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/cpus.h"
 #include "base/text.h"
@@ -172,6 +175,7 @@ struct Stolen {
   double told_ns = 0;
   double took_ns = 0;
   double by_host_ns = 0;
+  double from_begin_to_end_ns = 0;
 };
 constexpr double kWorkNs = 10e6;
 
@@ -195,6 +199,7 @@ Stolen stolen_by_thief(const Arguments& noisectl, unsigned cpu) {
   Stolen stolen;
   for (const selftest::Occurrence& each : truth.value().occurrences) {
     stolen.took_ns += static_cast<double>(each.cpu_ns);
+    stolen.from_begin_to_end_ns += static_cast<double>(each.end_ns - each.start_ns);
     stolen.by_host_ns += std::max(0.0, static_cast<double>(each.cpu_ns) - 1.05 * kWorkNs);
   }
   const Outcome outcome = watched.wait();
@@ -202,10 +207,15 @@ Stolen stolen_by_thief(const Arguments& noisectl, unsigned cpu) {
   const WatchReport report = report_in(outcome.err);
   CHECK(report.final);
   CHECK(report.lost.by.empty());
-  for (const ReportSource& source : report.sources)
-    stolen.told_ns += source.name == "thief" ? static_cast<double>(source.total_ns) : 0;
-  WARN(noisectl[2] << ": " << stolen.told_ns << " of " << stolen.took_ns << " ns, of which " << stolen.by_host_ns
-                   << " may be the host's");
+  std::string told;
+  for (const ReportSource& source : report.sources) {
+    if (source.name != "thief") continue;
+    stolen.told_ns += static_cast<double>(source.total_ns);
+    told += fmt::format("{} in {} times, {} at most; ", source.total_ns, source.count, source.max_ns);
+  }
+  WARN(told << truth.value().occurrences.size() << " activations; " << noisectl[2] << ": " << stolen.told_ns << " of "
+            << stolen.took_ns << " ns, of which " << stolen.by_host_ns << " may be the host's; "
+            << stolen.from_begin_to_end_ns << " ns from its begins to its ends");
   return stolen;
 }
 

@@ -5,6 +5,13 @@
 #include <cmath>
 
 namespace noised::analysis {
+namespace {
+
+// The loop takes a sample one iteration after the end of a quantum, and the two clocks differ by so little of one.
+constexpr std::uint64_t kOnTimeNs = 1'000;
+constexpr std::uint64_t kOnTimeShare = 1'000;
+
+}  // namespace
 
 // What is nested in it, or overlaps with it, is in its time already.
 void QuantumSeries::add(const Interval& interval) {
@@ -57,6 +64,39 @@ std::optional<Quantum> QuantumSeries::sample(std::uint64_t end_ns, std::uint64_t
   return known ? std::optional(quantum) : std::nullopt;
 }
 
+FtqRows::FtqRows(std::uint64_t quantum_ns)
+    : quantum_ns_(quantum_ns), slack_ns_(std::min(quantum_ns / 4, std::max(kOnTimeNs, quantum_ns / kOnTimeShare))) {}
+
+void FtqRows::add(const Quantum& quantum, const Use& use) {
+  FtqRow next{quantum.start_ns, quantum.iterations, 0};
+  if (!end_ns_ || quantum.start_ns != *end_ns_) {
+    finish(use);
+    if (end_ns_) next.unobserved = (quantum.start_ns - *end_ns_ + quantum_ns_ / 2) / quantum_ns_;
+    // Where its start was in a quantum is known only by its end, if that was at the end of one.
+    late_ns_ = quantum.length_ns() + slack_ns_ < quantum_ns_ ? quantum_ns_ - quantum.length_ns() : 0;
+  }
+  const std::uint64_t reach_ns = late_ns_ + quantum.length_ns();
+  const std::uint64_t ends = (reach_ns + slack_ns_) / quantum_ns_;
+  const std::uint64_t late_ns = reach_ns - std::min(reach_ns, ends * quantum_ns_);
+  late_ns_ = late_ns < slack_ns_ ? 0 : late_ns;
+  end_ns_ = quantum.end_ns;
+  if (ends == 0 && begun_) {  // what was taken for its end lay a moment before it
+    begun_->iterations += quantum.iterations;
+    return;
+  }
+  finish(use);
+  begun_ = next;
+  for (std::uint64_t end = 1; end < ends; ++end) {
+    finish(use);
+    begun_ = FtqRow{quantum.end_ns, 0, 0};
+  }
+}
+
+void FtqRows::finish(const Use& use) {
+  if (begun_) use(*begun_);
+  begun_.reset();
+}
+
 void Agreement::add(double value, double reference) {
   ++count_;
   const auto count = static_cast<double>(count_);
@@ -85,11 +125,29 @@ void FtqAgreement::calibrate(const Quantum& quantum) {
   // A quantum that was cut short has few iterations: its edges would be more of it than anything else.
   constexpr std::uint64_t kFewIterations = 1000;
   if (quantum.iterations < kFewIterations) return;
-  if (iteration_ns_ == 0 || each_ns < iteration_ns_) iteration_ns_ = each_ns;
+  constexpr double kSteps = 10'000;
+  Alike& alike = calibrated_[std::llround(std::log(each_ns) * kSteps)];
+  ++alike.count;
+  alike.sum_ns += each_ns;
+  ++calibrated_count_;
+  iteration_ns_.reset();
+}
+
+double FtqAgreement::iteration_ns() const {
+  if (iteration_ns_) return *iteration_ns_;
+  const double wanted = kFast * static_cast<double>(calibrated_count_);
+  std::uint64_t as_fast = 0;
+  for (const auto& [step, alike] : calibrated_) {
+    as_fast += alike.count;
+    if (static_cast<double>(as_fast) < wanted) continue;
+    iteration_ns_ = alike.sum_ns / static_cast<double>(alike.count);
+    break;
+  }
+  return iteration_ns_.value_or(0);
 }
 
 double FtqAgreement::missing_ns(const Quantum& quantum) const {
-  return static_cast<double>(quantum.length_ns()) - static_cast<double>(quantum.iterations) * iteration_ns_;
+  return static_cast<double>(quantum.length_ns()) - static_cast<double>(quantum.iterations) * iteration_ns();
 }
 
 void FtqAgreement::compare(const Quantum& quantum) {

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 
 #include "model/types.h"
@@ -46,6 +48,34 @@ class QuantumSeries {
   std::deque<Interval> outermost_;  // without overlap, rising; those of one drain at most
 };
 
+/// A row of FTQ: one for each quantum of the clock, whatever the loop did in it.
+struct FtqRow {
+  std::uint64_t start_ns = 0;    ///< when its work began; of one that a detour swallowed, that detour's end, as in FTQ
+  std::uint64_t iterations = 0;  ///< 0: swallowed
+  std::uint64_t unobserved = 0;  ///< so many quanta between the row before and this one were not observed
+};
+
+/// Makes rows out of quanta that end where the loop was back. The grid is the clock's: of one that ends after three
+/// ends of quanta, one row has its work, and two have none.
+class FtqRows {
+ public:
+  using Use = std::function<void(const FtqRow&)>;
+  /// `quantum_ns` is more than 0.
+  explicit FtqRows(std::uint64_t quantum_ns);
+
+  /// The next quantum; gives `use` the rows that are whole by then.
+  void add(const Quantum& quantum, const Use& use);
+  /// No more will come.
+  void finish(const Use& use);
+
+ private:
+  std::uint64_t quantum_ns_;
+  std::uint64_t slack_ns_;  // so close to the end of a quantum is at it
+  std::optional<std::uint64_t> end_ns_;
+  std::uint64_t late_ns_ = 0;    // after the end of a quantum, end_ns_ was
+  std::optional<FtqRow> begun_;  // the last row: what follows may belong to it
+};
+
 // Do two ways of measuring the same say the same? Pure.
 
 /// Two series beside each other, in one pass (Welford).
@@ -72,17 +102,22 @@ class Agreement {
   double products_ = 0;
 };
 
-/// What FTQ says of a CPU against the ledger. FTQ's basic operation is an iteration; it takes the least time that was
-/// seen, as where N_max are done in a quantum (Morari 2011, III.A).
+/// What FTQ says of a CPU against the ledger. FTQ's basic operation is an iteration; how long it takes without noise is
+/// read off the quanta in which it was fastest, as where N_max are done in a quantum (Morari 2011, III.A).
 class FtqAgreement {
  public:
+  /// Of all quanta, the share that is at least as fast. The fastest of all may be so by chance, or by a clock that was
+  /// raised for a moment: then all others would have noise.
+  static constexpr double kFast = 0.01;
+
   /// First pass: all quanta, to know the time of an iteration.
   void calibrate(const Quantum& quantum);
   /// Second pass: all of them again.
   void compare(const Quantum& quantum);
 
-  /// Shortest time of an iteration in any quantum, in ns; 0 if there was none.
-  [[nodiscard]] double iteration_ns() const { return iteration_ns_; }
+  /// Time of an iteration in the quantum that kFast of all are as fast as, in ns, to 1 part in 10,000; 0 if there was
+  /// none.
+  [[nodiscard]] double iteration_ns() const;
   /// Noise of a quantum by its missing work: (N_max - N) iterations, where N_max fit into its length.
   [[nodiscard]] double missing_ns(const Quantum& quantum) const;
 
@@ -93,7 +128,13 @@ class FtqAgreement {
   [[nodiscard]] const Agreement& in_quiet() const { return quiet_; }
 
  private:
-  double iteration_ns_ = 0;
+  struct Alike {
+    std::uint64_t count = 0;
+    double sum_ns = 0;
+  };
+  std::map<std::int64_t, Alike> calibrated_;  // by time of an iteration, in steps of 1 part in 10,000
+  std::uint64_t calibrated_count_ = 0;
+  mutable std::optional<double> iteration_ns_;
   Agreement detours_;
   Agreement intervals_;
   Agreement quiet_;

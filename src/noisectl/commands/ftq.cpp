@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // noisectl ftq: the work of each quantum of time, or what that says against the ledger.
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,7 +37,8 @@ std::string agreement_line(const char* what, const analysis::Agreement& agreemen
 std::string agreement_text(const analysis::FtqAgreement& ftq, std::uint64_t quantum_ns, const ReportLost& lost) {
   const analysis::Agreement& detours = ftq.with_detours();
   return fmt::format(
-             "{} quanta of {}; an iteration takes {:.3f} ns at best; by the work that is missing, {:.0f} ns of a "
+             "{} quanta of {}; an iteration takes {:.3f} ns in the fastest 1% of them; by the work that is missing, "
+             "{:.0f} ns of a "
              "quantum are noise, in the mean\n\n{:<26}  {:>11}  {:>15}  {:>11}  {:>17}\n",
              detours.count(), views::format_duration(quantum_ns), ftq.iteration_ns(), detours.mean_value(),
              "FTQ against", "correlation", "mean of it (ns)", "bias (ns)", "its deviation (ns)") +
@@ -69,15 +71,55 @@ std::string agreement_json(const analysis::FtqAgreement& ftq, std::uint64_t quan
          "\n";
 }
 
-// "START COUNT" a line, as FTQ does to standard output: start of each quantum in ns since the first, and the loop's
-// iterations in it. An error where the loop took no samples.
+// FTQ's own file: comments, and "START COUNT" a line for each quantum that passed, START in ns since the first. What it
+// sums up at the head, of all its samples in memory, is at the end here.
+class FtqFile {
+ public:
+  explicit FtqFile(std::uint64_t quantum_ns) : rows_(quantum_ns) {}
+
+  std::string lines(const analysis::Quantum& quantum) {
+    text_.clear();
+    rows_.add(quantum, [this](const analysis::FtqRow& row) { write(row); });
+    return text_;
+  }
+  std::string tail() {
+    text_.clear();
+    rows_.finish([this](const analysis::FtqRow& row) { write(row); });
+    if (count_ == 0) return text_;
+    const std::uint64_t possible = most_ * count_;
+    return text_ + fmt::format("# Total count is {}\n# Max possible work is {}\n# Fraction is {:g}\n", total_, possible,
+                               possible == 0 ? 0 : static_cast<double>(total_) / static_cast<double>(possible));
+  }
+
+ private:
+  void write(const analysis::FtqRow& row) {
+    if (!first_ns_) first_ns_ = row.start_ns;
+    if (row.unobserved != 0) text_ += fmt::format("# {} quanta were not observed here\n", row.unobserved);
+    text_ += fmt::format("{} {}\n", row.start_ns - *first_ns_, row.iterations);
+    ++count_;
+    total_ += row.iterations;
+    most_ = std::max(most_, row.iterations);
+  }
+
+  analysis::FtqRows rows_;
+  std::optional<std::uint64_t> first_ns_;
+  std::string text_;
+  std::uint64_t count_ = 0;
+  std::uint64_t total_ = 0;
+  std::uint64_t most_ = 0;
+};
+
+// An error where the loop took no samples.
 Status print_ftq(const FtqOptions& options, recording::Player& player, std::size_t place) {
-  if (Status sampled = need_quanta(player.playback().description()); !sampled) return sampled;
-  std::optional<std::uint64_t> first_ns;
-  return print_quanta(player, place, true, options.json, [&](const analysis::Quantum& quantum) {
-    if (!first_ns) first_ns = quantum.start_ns;
-    return fmt::format("{} {}\n", quantum.start_ns - *first_ns, quantum.iterations);
-  });
+  const recording::Description& description = player.playback().description();
+  if (Status sampled = need_quanta(description); !sampled) return sampled;
+  FtqFile file(description.quantum_ns);
+  SeriesText text;
+  text.head = fmt::format("# Frequency {:f}\n# core {}\n", 1e9 / static_cast<double>(description.quantum_ns),
+                          description.base.cpus.at(place).cpu);
+  text.lines = [&](const analysis::Quantum& quantum) { return file.lines(quantum); };
+  text.tail = [&] { return file.tail(); };
+  return print_quanta(player, place, true, options.json, text);
 }
 
 // What FTQ's missing work says against detours and intervals: correlation and bias (Morari 2011, figure 1).

@@ -15,8 +15,9 @@ Status print_fwq(const SeriesOptions& options, recording::Player& player, std::s
     return failure("the time of portions of the loop's work was not taken",
                    "start noised with --work 100000, or set work in [probe] of its configuration");
   }
-  return print_quanta(player, place, false, options.json,
-                      [](const analysis::Quantum& quantum) { return fmt::format("{}\n", quantum.length_ns()); });
+  SeriesText text;
+  text.lines = [](const analysis::Quantum& quantum) { return fmt::format("{}\n", quantum.length_ns()); };
+  return print_quanta(player, place, false, options.json, text);
 }
 
 class FwqCommand final : public SeriesCommand<SeriesOptions> {

@@ -74,8 +74,7 @@ std::string next_item(const Json& item, bool& first) { return (std::exchange(fir
 
 std::string close_array(const char* name, const Json& last) { return fmt::format("],\"{}\":{}}}\n", name, dump(last)); }
 
-Status print_quanta(recording::Player& player, std::size_t place, bool whole, bool json,
-                    const std::function<std::string(const analysis::Quantum&)>& line) {
+Status print_quanta(recording::Player& player, std::size_t place, bool whole, bool json, const SeriesText& text) {
   Output output(stdout);
   const recording::Description& description = player.playback().description();
   if (json)
@@ -84,10 +83,11 @@ Status print_quanta(recording::Player& player, std::size_t place, bool whole, bo
                              {"quantum_ns", description.quantum_ns},
                              {"work", description.work}},
                             "samples"));
+  if (!json) output.write(text.head);
   bool first = true;
   std::uint64_t first_ns = 0;
   Quanta quanta(place, whole, [&](const analysis::Quantum& quantum) {
-    if (!json) return output.write(line(quantum));
+    if (!json) return output.write(text.lines(quantum));
     if (first) first_ns = quantum.start_ns;
     return output.write(next_item({{"start_ns", quantum.start_ns - first_ns},
                                    {"length_ns", quantum.length_ns()},
@@ -96,7 +96,7 @@ Status print_quanta(recording::Player& player, std::size_t place, bool whole, bo
   });
   quanta.play(player);
   const ReportLost lost = player.report().lost;
-  if (json) output.write(close_array("lost", lost_json(lost)));
+  output.write(json ? close_array("lost", lost_json(lost)) : text.tail());
   if (Status written = output.finish(); !written) return written;
   if (!json && views::anything_lost(lost)) fmt::print(stderr, "noisectl: lost: {}\n", views::lost_text(lost));
   return whole_series(player, quanta.any());

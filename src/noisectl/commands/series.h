@@ -93,10 +93,16 @@ class Quanta : public recording::PlayerVisitor {
 /// What is wrong with a series that was played to its end: damage, or that it has not `any` quantum.
 Status whole_series(const recording::Player& player, bool any);
 
-/// Prints a line for each quantum, or noised.samples/1, then says what is damaged, and what was lost where its lines
-/// cannot. `whole` is that of Quanta.
-Status print_quanta(recording::Player& player, std::size_t place, bool whole, bool json,
-                    const std::function<std::string(const analysis::Quantum&)>& line);
+/// How a series is written as text.
+struct SeriesText {
+  std::string head;
+  std::function<std::string(const analysis::Quantum&)> lines;        ///< for each quantum
+  std::function<std::string()> tail = [] { return std::string(); };  ///< after the last
+};
+
+/// Prints text, or noised.samples/1, then says what is damaged, and what was lost where its lines cannot. `whole` is
+/// that of Quanta.
+Status print_quanta(recording::Player& player, std::size_t place, bool whole, bool json, const SeriesText& text);
 
 /// JSON that is written as it comes: the begin of an object with an array as its last member, so far open; that member,
 /// with a comma before each but the first; and the end, with one member more.

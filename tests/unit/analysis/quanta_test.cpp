@@ -151,6 +151,83 @@ TEST_CASE("agreement is what its sums are", "[analysis]") {
   CHECK(agreement.bias_deviation() == Approx(std::sqrt(squares / 999)));
 }
 
+TEST_CASE("a detour of three quanta and a half leaves its rows without work", "[analysis]") {
+  FtqRows rows(1'000'000);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> got;
+  const auto keep = [&](const FtqRow& row) {
+    CHECK(row.unobserved == 0);
+    got.emplace_back(row.start_ns, row.iterations);
+  };
+  rows.add({5'000'010, 6'000'010, 100}, keep);
+  rows.add({6'000'010, 9'700'000, 20}, keep);  // it began at 6,200,000
+  rows.add({9'700'000, 10'000'012, 30}, keep);
+  rows.add({10'000'012, 11'000'003, 100}, keep);
+  rows.finish(keep);
+  CHECK(got ==
+        std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+            {5'000'010, 100}, {6'000'010, 20}, {9'700'000, 0}, {9'700'000, 0}, {9'700'000, 30}, {10'000'012, 100}});
+}
+
+TEST_CASE("rows are as many as quanta passed, and have all work, whatever detours there are", "[analysis]") {
+  std::mt19937_64 random(11);  // NOLINT(cert-msc51-cpp): the same every time
+  for (int round = 0; round < 200; ++round) {
+    const auto between = [&](std::uint64_t low, std::uint64_t high) { return low + random() % (high - low + 1); };
+    const std::uint64_t quantum_ns = between(5'000, 3'000'000);
+    // The loop's grid, by a clock that is off by up to 50 ppm.
+    const double true_ns = static_cast<double>(quantum_ns) * (1 + (static_cast<double>(between(0, 100)) - 50) * 1e-6);
+    const auto grid = [&](std::uint64_t end) { return static_cast<std::uint64_t>(static_cast<double>(end) * true_ns); };
+    FtqRows rows(quantum_ns);
+    std::uint64_t count = 0;
+    std::uint64_t work = 0;
+    std::uint64_t told_work = 0;
+    const auto keep = [&](const FtqRow& row) {
+      ++count;
+      told_work += row.iterations;
+    };
+    std::uint64_t passed = 1000;
+    std::uint64_t start = grid(passed);
+    while (passed < 4'000) {
+      // One of twenty quanta ends in a detour, as one of seven of these where another quantum does.
+      const bool late = between(0, 19) == 0;
+      const std::uint64_t end =
+          late ? grid(passed + 1) + between(0, 7 * quantum_ns) : grid(passed + 1) + between(0, 30);
+      rows.add({start, end, 77}, keep);
+      work += 77;
+      start = end;
+      while (grid(passed + 1) <= end) ++passed;
+    }
+    rows.finish(keep);
+    CHECK(told_work == work);
+    INFO(quantum_ns << " ns, " << true_ns);
+    CHECK(count + 1 >= passed - 1000);
+    CHECK(count <= passed - 1000 + 1);
+  }
+}
+
+TEST_CASE("what was not observed has no rows, and that is told", "[analysis]") {
+  FtqRows rows(1'000'000);
+  std::vector<FtqRow> got;
+  const auto keep = [&](const FtqRow& row) { got.push_back(row); };
+  rows.add({1'000'000, 2'000'000, 9}, keep);
+  rows.add({7'000'000, 8'000'000, 8}, keep);
+  rows.add({20'600'000, 21'000'000, 3}, keep);  // behind another gap, late
+  rows.add({21'000'000, 22'000'000, 7}, keep);
+  rows.finish(keep);
+  REQUIRE(got.size() == 4);
+  CHECK(got[0].unobserved == 0);
+  CHECK(got[1].unobserved == 5);
+  CHECK(got[2].unobserved == 13);
+  CHECK(got[2].iterations == 3);
+  CHECK(got[3].unobserved == 0);
+}
+
+TEST_CASE("one quantum that was faster than all others makes no noise of them", "[analysis]") {
+  FtqAgreement ftq;
+  for (std::uint64_t i = 0; i < 1'000; ++i) ftq.calibrate({0, 1'000'000, 100'000 + i % 3, 0, 0, 0});
+  ftq.calibrate({0, 1'000'000, 125'000, 0, 0, 0});
+  CHECK(ftq.iteration_ns() == Approx(10).epsilon(1e-4));
+}
+
 TEST_CASE("FTQ that is told the truth agrees with it, and its bias is that of its best quantum", "[analysis]") {
   FtqAgreement ftq;
   std::vector<Quantum> quanta;
