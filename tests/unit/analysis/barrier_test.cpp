@@ -97,3 +97,77 @@ TEST_CASE("a job of nodes whose CPUs are struck at once, or one of them, takes a
     }
   }
 }
+
+namespace {
+
+struct DelayLevel {
+  std::uint64_t delay_ns;
+  std::uint64_t weight_ns;
+};
+
+double expected_of(const std::vector<DelayLevel>& levels, double nodes) {
+  Excess excess;
+  for (const DelayLevel& each : levels) excess.add_level(each.delay_ns, each.weight_ns);
+  DelayCurve curve;
+  REQUIRE(curve.add(DelayTail(excess, nullptr)));
+  return curve.expected_excess_ns(nodes);
+}
+
+// Sorted by delay, the largest of n is each with the probability that all are at most it, and not all are less.
+double largest_of(const std::vector<DelayLevel>& levels, double nodes) {
+  double all_ns = 0;
+  for (const DelayLevel& each : levels) all_ns += static_cast<double>(each.weight_ns);
+  double largest = 0;
+  double beyond_ns = all_ns;
+  double log_below = -HUGE_VAL;
+  for (const DelayLevel& each : levels) {
+    beyond_ns -= static_cast<double>(each.weight_ns);
+    const double log_within = std::log1p(-beyond_ns / all_ns);
+    largest += static_cast<double>(each.delay_ns) * (std::exp(nodes * log_within) - std::exp(nodes * log_below));
+    log_below = log_within;
+  }
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("the largest of n delays is known better than the buckets are wide", "[projection][barrier]") {
+  constexpr int kLevels = 200'000;
+  std::vector<DelayLevel> exponential{{0, 1'000 * std::uint64_t{kLevels}}};
+  std::vector<DelayLevel> pareto = exponential;
+  for (int i = 0; i < kLevels; ++i) {
+    const double beyond = 1 - (i + 0.5) / kLevels;
+    exponential.push_back({static_cast<std::uint64_t>(-50'000 * std::log(beyond)), 10});
+    pareto.push_back({static_cast<std::uint64_t>(20'000 * std::pow(beyond, -1 / 1.5)), 10});
+  }
+  for (const auto* const levels : {&exponential, &pareto}) {
+    for (const double nodes : {1.0, 2.0, 10.0, 1e3, 1e5, 1e6}) {
+      INFO((levels == &pareto ? "Pareto, " : "exponential, ") << nodes);
+      CHECK(expected_of(*levels, nodes) == Approx(largest_of(*levels, nodes)).epsilon(nodes == 1 ? 1e-9 : 5e-4));
+    }
+  }
+}
+
+TEST_CASE("delays that are alike are exact, and those that are spread evenly nearly so", "[projection][barrier]") {
+  const std::vector<DelayLevel> alike{{0, 990'000}, {100'003, 10'000}};
+  Excess even;
+  even.add_ramp(0, 1'000'000);
+  DelayCurve curve;
+  REQUIRE(curve.add(DelayTail(even, nullptr)));
+  for (const double nodes : {1.0, 3.0, 50.0, 1e4, 1e8}) {
+    INFO(nodes);
+    CHECK(expected_of(alike, nodes) == Approx(100'003 * -std::expm1(nodes * std::log1p(-0.01))).epsilon(1e-9));
+    // As one step a bucket, 0.11% too low with 50.
+    CHECK(curve.expected_excess_ns(nodes) == Approx(1e6 * nodes / (nodes + 1)).epsilon(2e-3));
+  }
+  CHECK(curve.exceeded_ns(0.3) == Approx(700'000).epsilon(Excess::kRelativeError));
+}
+
+TEST_CASE("delays at both ends of a bucket are off by less than its width", "[projection][barrier]") {
+  const std::vector<DelayLevel> ends{{0, 900'000}, {131'072, 50'000}, {135'167, 50'000}};
+  REQUIRE(Excess::number(131'072) == Excess::number(135'167));
+  for (const double nodes : {1.0, 5.0, 40.0, 1e3}) {
+    INFO(nodes);
+    CHECK(expected_of(ends, nodes) == Approx(largest_of(ends, nodes)).epsilon(Excess::kRelativeError));
+  }
+}
