@@ -2,11 +2,15 @@
 // Tasks by service.
 #include "pipeline/public_names.h"
 
+#include <fmt/format.h>
+
 namespace noised::pipeline {
 namespace {
 
 // What is forgotten is asked again: a kernel thread costs the reading of a file, a path its folding.
 constexpr std::size_t kRemembered = 16384;
+constexpr std::string_view kNoised = "noised";
+constexpr std::string_view kNoisectl = "noisectl";
 
 }  // namespace
 
@@ -15,7 +19,9 @@ PublicNames::PublicNames(const SourceTable& sources, Chains& chains, system::Ser
       chains_(chains),
       services_(services),
       names_(sources.chosen()),
-      no_service_(names_.intern(Kind::task, kNoService)) {}
+      no_service_(names_.intern(Kind::task, kNoService)),
+      noised_(names_.intern(Kind::task, kNoised)),
+      noisectl_(names_.intern(Kind::task, kNoisectl)) {}
 
 SourceId PublicNames::service(std::string_view path) {
   if (const auto known = by_path_.find(path); known != by_path_.end()) return known->second;
@@ -31,9 +37,10 @@ SourceId PublicNames::of(const account::LedgerEntry& entry, const account::Cause
   const std::uint64_t pid_and_source = std::uint64_t{pid} << 32U | id;
   if (const auto known = by_own_name_.find(pid_and_source); known != by_own_name_.end()) return known->second;
   const Source& source = sources_.at(id);
-  // The idle task's; noised's own, of which the name is all that is known; and what an administrator has named.
-  const bool has_own_name =
-      pid == 0 || is_own(source.kind, source.name) || source.category != category_of(source.kind, source.name);
+  // Anybody may call his task noised/...: of noised's own, no more is told than that they are.
+  if (is_own(source.kind, source.name)) return source.name == kNoisectl ? noisectl_ : noised_;
+  // The idle task's, and what an administrator has named.
+  const bool has_own_name = pid == 0 || sources_.chosen().contains(fmt::format("task:{}", source.name));
   if (!has_own_name) {
     const std::string_view path = chains_.service_of(entry, causes, now_ns);
     if (!path.empty()) return service(path);

@@ -19,8 +19,8 @@
 
 namespace noised::pipeline {
 
-/// A kernel thread has its own name, and so has what noised runs, and what the configuration gives a category; any
-/// other task has that of its service.
+/// A kernel thread of the root cgroup has its own name, and so has what the configuration gives a category; noised's
+/// own are noised and noisectl; any other task has the name of its service.
 class PublicNames {
  public:
   /// Of a task in the root cgroup, and of one that had ended, or is hidden from noised, before it was looked at.
@@ -44,6 +44,8 @@ class PublicNames {
   system::Services& services_;
   SourceTable names_;
   SourceId no_service_;
+  SourceId noised_;
+  SourceId noisectl_;
   std::map<std::string, SourceId, std::less<>> by_path_;
   // By pid and source, of those that have their own name. Who has the pid later has that name from its source, too.
   std::unordered_map<std::uint64_t, SourceId> by_own_name_;

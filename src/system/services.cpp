@@ -12,6 +12,8 @@
 #include <iterator>
 #include <sstream>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 
 namespace noised::system {
@@ -56,38 +58,47 @@ std::string most_specific_cgroup(std::string_view text, std::string_view own) {
 
 namespace {
 
-// Of scopes and instances, what comes first says what they are; of the rest there is no end, and it may say who it was.
+bool has_digit(std::string_view text) { return text.find_first_of("0123456789") != std::string_view::npos; }
+
+// Of instances, scopes and what is numbered, what comes first says what they are; of the rest there is no end, and it
+// may say who it was.
 std::string without_number(std::string_view unit) {
   const std::size_t dot = unit.rfind('.');
   const std::string_view suffix = dot == std::string_view::npos ? std::string_view() : unit.substr(dot);
-  const std::string_view name = unit.substr(0, dot);
-  std::size_t end = name.find('@');
-  if (end == std::string_view::npos && (suffix != ".service" || name.starts_with("run-"))) end = name.find('-');
-  if (end == std::string_view::npos) return std::string(unit);
-  return std::string(name.substr(0, end + 1)) + "*" + std::string(suffix);
+  std::string_view name = unit.substr(0, dot);
+  const std::size_t instance = name.find('@');
+  if (instance != std::string_view::npos) return fmt::format("{}@*{}", name.substr(0, instance), suffix);
+  const std::size_t first = name.find_first_of("-_");
+  if (suffix == ".scope" && first != std::string_view::npos)
+    return fmt::format("{}*{}", name.substr(0, first + 1), suffix);
+  std::string folded;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find_first_of("-_"), name.size());
+    const std::string_view part = name.substr(0, end);
+    folded += !folded.empty() && has_digit(part) ? "*" : std::string(part);
+    if (end < name.size()) folded += name[end];
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return folded + std::string(suffix);
 }
 
 }  // namespace
 
+// Below a service, or a container's scope, others choose the names; so does a user for his own services.
 std::string service_of_path(std::string_view path) {
   std::string_view first;
-  std::string_view second;
-  std::string_view scope;
-  for (std::string_view rest = path; !rest.empty();) {
-    if (rest.front() == '/') rest.remove_prefix(1);
-    const std::string_view part = rest.substr(0, rest.find('/'));
-    rest.remove_prefix(part.size());
-    if (first.empty()) {
-      first = part;
-    } else if (second.empty()) {
-      second = part;
-    }
-    // What a user calls his own services is his.
-    if (part.ends_with(".service") && first != "user.slice") return without_number(part);
-    if (part.ends_with(".scope") && scope.empty()) scope = part;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    const std::string_view part = path.substr(0, end);
+    path.remove_prefix(std::min(end + 1, path.size()));
+    if (part.empty() || part == "..") continue;
+    if (part.ends_with(".service")) return without_number(part);
+    if (part.ends_with(".scope")) return without_number(first.empty() || first == "system.slice" ? part : first);
+    if (first == "user.slice") return std::string(part);
+    if (first.empty()) first = part;
+    if (!first.ends_with(".slice")) break;
   }
-  if (first == "user.slice" && !second.empty()) return std::string(second);
-  return first == "system.slice" && !scope.empty() ? without_number(scope) : std::string(first);
+  return without_number(first);
 }
 
 std::string cgroup2_mount() {
@@ -180,6 +191,7 @@ const Services::Process& Services::look(std::uint32_t pid, std::uint64_t now_ns)
   if (process.read_ns != 0 && now_ns - process.read_ns < kProcessAgeNs) return process;
   const std::string text = cgroups_of(proc_, std::to_string(pid));
   process.read_ns = now_ns;
+  process.is_there = !text.empty();
   process.path = parse_cgroup(text).value_or("");
   if (process.path == "/") process.path.clear();
   process.job = most_specific_cgroup(text, own_);
@@ -191,6 +203,8 @@ std::optional<bool> Services::is_kernel_thread(std::uint32_t pid, std::uint64_t 
   // That it is one is asked again: the pid may be another task's by now, whose name would be told.
   const bool is_known = process.kind_read_ns != 0 && now_ns - process.kind_read_ns < kProcessAgeNs;
   if (is_known && !process.is_kernel_thread.value_or(false)) return process.is_kernel_thread;
+  const bool has_ended = !process.is_there && process.read_ns != 0 && now_ns - process.read_ns < kProcessAgeNs;
+  if (has_ended) return std::nullopt;
   process.kind_read_ns = now_ns;
   const auto flags = task_flags(text_of(proc_, std::to_string(pid), "stat"));
   process.is_kernel_thread = flags ? std::optional((*flags & kIsKernelThread) != 0) : std::nullopt;

@@ -21,8 +21,8 @@ std::optional<std::string> parse_cgroup(std::string_view text);
 std::string most_specific_cgroup(std::string_view text, std::string_view own);
 
 /// The name of the service there, for those who may not know more: "cron.service", "user-1000.slice", "kubepods.slice".
-/// What numbers it among its like is a star ("sshd@*.service", "docker-*.scope"), and what lies below is left out, so
-/// that a machine has no more of them than kinds of services and users. Empty for the root cgroup.
+/// What numbers it among its like is a star ("sshd@*.service", "ci-*.service", "docker-*.scope"), and what lies below
+/// is left out, so that a machine has no more of them than kinds of services and users. Empty for the root cgroup.
 std::string service_of_path(std::string_view path);
 
 /// Where systemd mounts the version 2 hierarchy: alone, or beside version 1; empty if it is not mounted.
@@ -46,8 +46,9 @@ class Services {
  private:
   struct Process {
     std::uint64_t read_ns = 0;
-    std::string path;  // version 2
-    std::string job;   // of all hierarchies
+    std::string path;       // version 2
+    std::string job;        // of all hierarchies
+    bool is_there = false;  // as of read_ns
     std::uint64_t kind_read_ns = 0;
     std::optional<bool> is_kernel_thread;
   };

@@ -290,15 +290,20 @@ std::string Metrics::text(const account::Snapshot& snapshot, const MetricSources
                  "Sources of a CPU without series of their own (service.series_cap), counted in source=\"other\".",
                  MetricType::Gauge),
       {}, static_cast<double>(over_cap_));
-  add_value(add_family(families, "noised_sources_unnamed_total",
-                       "Times that a source found no room in the table of names, and was counted in \"other\".",
-                       MetricType::Counter),
-            {}, static_cast<double>(sources.all.overflowed()));
-  add_value(add_family(families, "noised_sources_departed_total",
-                       "Names of tasks that were silent for long and left the table, where it was crowded: what they "
-                       "took is counted in \"other\" since.",
-                       MetricType::Counter),
-            {}, static_cast<double>(sources.all.departed()));
+  add_value(
+      add_family(families, "noised_sources_unnamed_total",
+                 "Times that a source found no room in a table of names (of reports, or of these metrics), and was "
+                 "counted in \"other\".",
+                 MetricType::Counter),
+      {},
+      static_cast<double>(sources.all.overflowed() +
+                          (sources.of_tasks == nullptr ? 0 : sources.of_tasks->overflowed())));
+  add_value(
+      add_family(families, "noised_sources_departed_total",
+                 "Names of tasks that were silent for long and left the table, where it was crowded: in reports, what "
+                 "they took is counted in \"other\" since; here too, with metric_names = \"tasks\".",
+                 MetricType::Counter),
+      {}, static_cast<double>(sources.all.departed()));
   add_own(families, snapshot, sources.all);
   add_losses(families, snapshot);
   add_programs(families, snapshot);

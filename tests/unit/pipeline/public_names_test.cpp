@@ -101,14 +101,17 @@ TEST_CASE("who calls himself after a kernel thread is told by his service, also 
   CHECK(scene.told() == NsByName{{"kworker", 1}, {"evil.service", 10}, {"no known service", 100}});
 }
 
-TEST_CASE("noised's own, the idle task and what the configuration names have their names", "[pipeline]") {
+TEST_CASE("noised's own are noised, and the idle task and what the configuration names have their names",
+          "[pipeline]") {
   NamedScene scene;
   scene.process(10, "/system.slice/noised.service", 4194560);
   scene.process(11, "/user.slice/user-1000.slice/session-4.scope", 4194560);
   scene.take(10, "noised/http", 1);
+  scene.take(10, "noised/secret", 5);
+  scene.take(10, "noisectl", 1'000);
   scene.take(0, std::string(kLeavingIdle), 10);
   scene.take(11, "agent", 100);
-  CHECK(scene.told() == NsByName{{"noised/http", 1}, {std::string(kLeavingIdle), 10}, {"agent", 100}});
+  CHECK(scene.told() == NsByName{{"noised", 6}, {"noisectl", 1'000}, {std::string(kLeavingIdle), 10}, {"agent", 100}});
 }
 
 TEST_CASE("the cgroup that the waker told is the service of a task that has ended", "[pipeline]") {

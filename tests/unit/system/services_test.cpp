@@ -91,6 +91,12 @@ TEST_CASE("a path is folded to the service that anybody may read of", "[trace]")
   CHECK(folded("/init.scope") == "init.scope");
   CHECK(folded("/kubepods.slice/kubepods-pod12.slice/cri-containerd-abc.scope") == "kubepods.slice");
   CHECK(folded("/slurm/uid_1000/job_5") == "slurm");
+  CHECK(folded("/machine.slice/libpod-0123abcd.scope/container/system.slice/acme-payroll.service") == "machine.slice");
+  CHECK(folded("/system.slice/docker-0123abcd.scope/system.slice/cron.service") == "docker-*.scope");
+  CHECK(folded("/lxc.payload.web/system.slice/x.service") == "lxc.payload.web");
+  CHECK(folded("/system.slice/ci-4711.service") == "ci-*.service");
+  CHECK(folded("/workload.slice/payroll.service/sub.scope") == "payroll.service");
+  CHECK(folded("/../../system.slice/cron.service") == "cron.service");
   CHECK(folded("relative/of/some") == "relative");
   CHECK(folded("//") == "");
 }
