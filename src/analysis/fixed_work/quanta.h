@@ -73,6 +73,7 @@ class FtqRows {
   std::uint64_t slack_ns_;  // so close to the end of a quantum is at it
   std::optional<std::uint64_t> end_ns_;
   std::uint64_t late_ns_ = 0;    // after the end of a quantum, end_ns_ was
+  std::uint64_t left_out_ = 0;   // of a detour of more than a million quanta, its rows
   std::optional<FtqRow> begun_;  // the last row: what follows may belong to it
 };
 

@@ -95,7 +95,7 @@ class FtqFile {
   void write(const analysis::FtqRow& row) {
     if (!first_ns_) first_ns_ = row.start_ns;
     if (row.unobserved != 0) text_ += fmt::format("# {} quanta were not observed here\n", row.unobserved);
-    text_ += fmt::format("{} {}\n", row.start_ns - *first_ns_, row.iterations);
+    text_ += fmt::format("{} {}\n", row.start_ns - std::min(row.start_ns, *first_ns_), row.iterations);
     ++count_;
     total_ += row.iterations;
     most_ = std::max(most_, row.iterations);

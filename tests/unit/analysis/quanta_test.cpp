@@ -221,6 +221,20 @@ TEST_CASE("what was not observed has no rows, and that is told", "[analysis]") {
   CHECK(got[3].unobserved == 0);
 }
 
+TEST_CASE("times that only a damaged file can have make no endless rows", "[analysis]") {
+  FtqRows rows(1'000);
+  std::vector<FtqRow> got;
+  const auto keep = [&](const FtqRow& row) { got.push_back(row); };
+  rows.add({0, 1'000, 1}, keep);
+  rows.add({1'000, std::uint64_t{1} << 60U, 2}, keep);
+  rows.add({5'000, 6'000, 3}, keep);  // the clock went back
+  rows.finish(keep);
+  REQUIRE(got.size() == 3);
+  CHECK(got[1].iterations == 2);
+  CHECK(got[2].iterations == 3);
+  CHECK(got[2].unobserved == (std::uint64_t{1} << 60U) / 1'000 - 1);
+}
+
 TEST_CASE("one quantum that was faster than all others makes no noise of them", "[analysis]") {
   FtqAgreement ftq;
   for (std::uint64_t i = 0; i < 1'000; ++i) ftq.calibrate({0, 1'000'000, 100'000 + i % 3, 0, 0, 0});
