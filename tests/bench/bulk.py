@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import random
 import statistics
 import subprocess
 import time
@@ -15,6 +16,7 @@ GRAINS = (100_000, 1_000_000)
 RANKS = (1, 2, 8, 32, 128)  # that take turns
 NOISE_NS = 300_000
 ROUNDS = 3
+REPLAYED_S = 120  # longer than the runs beside it take
 PERIODS_US = (19_300, 23_900)  # no multiple of the timer tick: they are to fall on it as often as chance has it
 MPIRUN = ("env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun", "--quiet", "--oversubscribe",
           "--bind-to", "none", "--mca", "mpi_yield_when_idle", "0", "--mca", "btl", "self,vader", "-n", "2")
@@ -43,6 +45,29 @@ class Bulk:
             if any(maker.poll() is not None for maker in makers):
                 fail("the noise ended early")
             yield
+
+    @contextlib.contextmanager
+    def replayed_noise(self, cpus):
+        """Detours of exponential lengths at random times, as often as those of noise(), made by noisectl replay-noise."""
+        chance = random.Random(7)
+        path = f"{self.directory}/exponential"
+        with open(f"{path}.csv", "w", encoding="ascii") as file:
+            file.write("cpu,start_ns,duration_ns\n")
+            for cpu, period_us in zip(cpus, PERIODS_US):
+                at = 0.0
+                while at < REPLAYED_S * 1e9:
+                    at += chance.expovariate(1 / (period_us * 1e3))
+                    length = 50e3 + chance.expovariate(1 / (NOISE_NS - 50e3))
+                    file.write(f"{cpu},{at:.0f},{length:.0f}\n")
+                    at += length
+        noisectl = f"{self.build}/src/noisectl/noisectl"
+        output_of(noisectl, "import", f"{path}.csv", "-o", f"{path}.noise")
+        with running("taskset", "-c", self.both, noisectl, "replay-noise", f"{path}.noise", "--cpus", self.both,
+                     stdout=subprocess.DEVNULL) as maker:
+            time.sleep(1)
+            yield
+            if maker.poll() is not None:
+                fail("the noise ended early")
 
     def record(self, cpu, seconds):
         """The path of a recording of one CPU, with the loop of noised on it."""
@@ -101,9 +126,9 @@ class Bulk:
         say(f"a barrier alone takes {run['barrier_ns']} ns")
         return run
 
-    def barrier(self):
+    def barrier(self, name, noise):
         paths, runs = {cpu: [] for cpu in self.cpus}, {grain: [] for grain in GRAINS}
-        with self.noise(self.cpus):
+        with noise(self.cpus):
             for _ in range(ROUNDS):
                 for cpu in self.cpus:
                     paths[cpu].append(self.record(cpu, 8))
@@ -113,7 +138,7 @@ class Bulk:
         for grain in GRAINS:
             [(projected, _, played)] = self.project(grain, [1], paths.values())
             # Its ranks did meet: each of its phases is the longest of theirs already.
-            rows.append(compared("Open MPI", grain, 2, *measured(runs[grain], 1), projected))
+            rows.append(compared(name, grain, 2, *measured(runs[grain], 1), projected))
             rows.append(compared("played", grain, 2, of_projection(played), None, projected))
         return rows
 
@@ -157,7 +182,7 @@ def in_words(figure):
 
 def bulk(build, cpus, directory):
     bench = Bulk(build, cpus, directory)
-    rows = bench.turns() + bench.barrier()
+    rows = bench.turns() + bench.barrier("Open MPI", bench.noise) + bench.barrier("replayed", bench.replayed_noise)
     print("bulk: slowdown of phases of fixed work that end at a barrier, with 95% intervals;\n"
           f"  a task of {NOISE_NS / 1e3:.0f} us every {PERIODS_US[0] / 1e3} ms (Open MPI: on either CPU, every "
           f"{PERIODS_US[1] / 1e3} ms on the second)\n"
@@ -171,6 +196,7 @@ def bulk(build, cpus, directory):
               f"{in_words(row['predicted']):23} {off:24} {verdict:5}{clock}")
     print("  turns: ranks that take turns on one CPU and begin at times drawn beforehand, beside a projection of such.\n"
           "  Open MPI: two ranks that meet, beside noisectl's projection of a node with their two CPUs.\n"
+          "  replayed: the same, with detours of exponential lengths that noisectl replay-noise makes.\n"
           "  played: a job over the recorded detours, whose ranks wait for one another, beside noisectl's projection.\n"
           "  clock: how much slower the processor's was than it can be. That is no noise, and not in what was found.\n")
     return {"bulk": rows}

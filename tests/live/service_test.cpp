@@ -331,7 +331,7 @@ TEST_CASE("service: the metrics call tasks by their services, unless it is told 
     Background daemon(service.command(kWeb));
     REQUIRE(eventually([&] { return service.answers(); }));
     const Outcome noise = run({kNoise, "task", "--cpu", std::to_string(service.cpu), "--name", "payroll", "--work",
-                               "2ms", "--period", "20ms", "--count", "20"});
+                               "2ms", "--period", "20ms", "--duration", "1s"});
     REQUIRE(noise.exit_code == 0);
     // Who may ask at the socket is told its name.
     const auto reported = [&] {

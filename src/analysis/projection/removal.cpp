@@ -36,11 +36,12 @@ void Removal::look_at(const account::DetourLedger& ledger) {
 }
 
 // Entries are in order of start: what is around one comes before it.
-void Removal::take_what_is_inside(SourceId source) {
+void Removal::take_what_is_inside(std::span<const SourceId> sources) {
   for (std::size_t i = 0; i < gone_.size(); ++i) {
     const account::LedgerEntry& entry = ledger_->entries[i];
     const bool bound = is_callback(entry.kind) || entry.kind == Kind::page_fault;
-    gone_[i] = entry.source == source || (bound && parents_[i] != kNone && gone_[parents_[i]]);
+    const bool chosen = std::find(sources.begin(), sources.end(), entry.source) != sources.end();
+    gone_[i] = chosen || (bound && parents_[i] != kNone && gone_[parents_[i]]);
   }
 }
 
@@ -53,12 +54,12 @@ void Removal::take_what_carried_it() {
   }
 }
 
-std::uint64_t Removal::without(SourceId source) {
+std::uint64_t Removal::without(std::span<const SourceId> sources) {
   const std::size_t count = ledger_->entries.size();
   gone_.assign(count, false);
   carries_.assign(count, false);
   carried_.assign(count, false);
-  take_what_is_inside(source);
+  take_what_is_inside(sources);
   take_what_carried_it();
   std::uint64_t gone_ns = 0;
   std::size_t gone = 0;

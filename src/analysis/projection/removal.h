@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,14 @@ class Removal {
   /// Looks at a detour, which must stay as it is until the next call.
   void look_at(const account::DetourLedger& ledger);
   /// In ns; 0 where the source is not in the detour.
-  [[nodiscard]] std::uint64_t without(SourceId source);
+  [[nodiscard]] std::uint64_t without(SourceId source) { return without(std::span(&source, 1)); }
+  /// The same without all of these.
+  [[nodiscard]] std::uint64_t without(std::span<const SourceId> sources);
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
 
-  void take_what_is_inside(SourceId source);
+  void take_what_is_inside(std::span<const SourceId> sources);
   void take_what_carried_it();
 
   const account::DetourLedger* ledger_ = nullptr;

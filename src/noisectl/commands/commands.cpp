@@ -31,6 +31,7 @@ namespace noised::client {
   EACH(record)                  \
   EACH(export)                  \
   EACH(import)                  \
+  EACH(replay_noise)            \
   EACH(density)                 \
   EACH(project)                 \
   EACH(advise)                  \

@@ -16,6 +16,7 @@
 #include "noisectl/commands/histogram.h"
 #include "noisectl/commands/project.h"
 #include "noisectl/commands/record.h"
+#include "noisectl/commands/replay_noise.h"
 #include "noisectl/commands/report.h"
 #include "noisectl/top/screen.h"
 #include "noisectl/watch/watch_printer.h"
@@ -29,6 +30,7 @@ using client::ExportOptions;
 using client::HistogramOptions;
 using client::ProjectOptions;
 using client::RecordOptions;
+using client::ReplayNoiseOptions;
 using client::ReportOptions;
 using client::TaskWatchOptions;
 using client::TopOptions;
@@ -107,6 +109,13 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(exported.format == client::ExportFormat::ctf);
   CHECK(exported.output == "out");
   CHECK(exported.input == "in");
+  const ReplayNoiseOptions replayed = options<ReplayNoiseOptions>(
+      {"replay-noise", "in", "--cpus", "1-2", "--source", "task:a", "--source", "irq:b", "--duration", "2s"});
+  CHECK(replayed.recording == "in");
+  CHECK(replayed.cpus == std::vector<unsigned>{1, 2});
+  CHECK(replayed.sources == std::vector<std::string>{"task:a", "irq:b"});
+  CHECK(replayed.duration_ns == 2'000'000'000);
+  CHECK(replayed.priority == 1);
   CHECK(options<ReportOptions>({"report", "--by", "events", "--csv"}).by == client::ReportBy::events);
   CHECK(options<ReportOptions>({"report", "--html", "page"}).html == "page");
   CHECK(options<ReportOptions>({"report", "--html", "page"}).projected_grain_ns == 1'000'000);
