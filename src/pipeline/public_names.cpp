@@ -39,9 +39,10 @@ SourceId PublicNames::of(const account::LedgerEntry& entry, const account::Cause
   const Source& source = sources_.at(id);
   // Anybody may call his task noised/...: of noised's own, no more is told than that they are.
   if (is_own(source.kind, source.name)) return source.name == kNoisectl ? noisectl_ : noised_;
-  // The idle task's, and what an administrator has named.
-  const bool has_own_name = pid == 0 || sources_.chosen().contains(fmt::format("task:{}", source.name));
-  if (!has_own_name) {
+  // The idle task's, and what an administrator has named: mostly nothing, and then nothing is allocated here.
+  const CategoryChoices& chosen = sources_.chosen();
+  const bool is_chosen = !chosen.empty() && chosen.contains(fmt::format("task:{}", source.name));
+  if (pid != 0 && !is_chosen) {
     const std::string_view path = chains_.service_of(entry, causes, now_ns);
     if (!path.empty()) return service(path);
     if (!services_.is_kernel_thread(pid, now_ns).value_or(false)) return no_service_;
