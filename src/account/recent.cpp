@@ -65,13 +65,17 @@ void RecentStatistics::let_go(const Departures& departures) {
     row_of_[SourceTable::slot_of(rows[row].id)] = static_cast<std::uint32_t>(row + 1);
 }
 
-void RecentStatistics::sum_to(RecentCounts& out) const {
+void RecentStatistics::sum_to(RecentCounts& out, std::size_t slots) const {
   out.totals = DetourTotals();
   out.sources.clear();
   std::vector<std::uint32_t> row_of(SourceTable::kCapacity, 0);
-  const auto longest =
-      std::ranges::max_element(slots_, {}, [](const RecentCounts& slot) { return slot.totals.max_detour_ns; });
-  for (const RecentCounts& slot : slots_) {
+  std::vector<const RecentCounts*> summed;  // the oldest first
+  for (std::size_t before = std::min(slots, kRecentSlots); before-- > 0;)
+    summed.push_back(&slots_[(current_ + kRecentSlots - before) % kRecentSlots]);
+  const RecentCounts* const longest =
+      *std::ranges::max_element(summed, {}, [](const RecentCounts* slot) { return slot->totals.max_detour_ns; });
+  for (const RecentCounts* const each : summed) {
+    const RecentCounts& slot = *each;
     out.totals.merge(slot.totals);
     for (const RecentSource& source : slot.sources) {
       std::uint32_t& row = row_of[SourceTable::slot_of(source.id)];
@@ -81,7 +85,7 @@ void RecentStatistics::sum_to(RecentCounts& out) const {
       }
       RecentSource& sum = out.sources[row - 1];
       sum.moments.merge(source.moments);
-      if (&slot == &*longest) sum.longest_ns = source.longest_ns;
+      if (&slot == longest) sum.longest_ns = source.longest_ns;
     }
   }
 }

@@ -2,6 +2,7 @@
 // The last minute: what CPUs lost since a moment that moves on, in slots. Pure: no clock, no I/O.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,11 @@ namespace noised::account {
 /// What counts as lately: the slot that goes on and those before it, so 60 s and up to 10 more.
 inline constexpr std::size_t kRecentSlots = 7;
 inline constexpr std::uint64_t kRecentSlotNs = 10'000'000'000;
+
+/// How many slots have the last `ns`, which are at most a minute: the one that goes on may have just begun.
+constexpr std::size_t recent_slots_of(std::uint64_t ns) {
+  return static_cast<std::size_t>(std::min((ns + kRecentSlotNs - 1) / kRecentSlotNs + 1, std::uint64_t{kRecentSlots}));
+}
 
 /// What one source took, and how much of that in the longest detour.
 struct RecentSource {
@@ -47,8 +53,8 @@ class RecentStatistics {
   void turn();
   /// Names leave: what was counted of them becomes a part of where they go.
   void let_go(const Departures& departures);
-  /// The sums of all slots, into `out`, whose memory is used again.
-  void sum_to(RecentCounts& out) const;
+  /// The sums of so many slots, the last of them the one that goes on, into `out`, whose memory is used again.
+  void sum_to(RecentCounts& out, std::size_t slots = kRecentSlots) const;
 
  private:
   RecentSource& row(SourceId id, Kind kind);
@@ -81,9 +87,11 @@ class RecentMarks {
     turned_ += turned_ < kRecentSlots ? 1 : 0;
     return marks_[current_];
   }
-  /// The begin of the oldest slot.
-  [[nodiscard]] const RecentMark& oldest() const {
-    return marks_[turned_ < kRecentSlots ? 0 : (current_ + 1) % kRecentSlots];
+  /// The begin of the first of so many slots, the last of them the one that goes on; of the oldest where there are no
+  /// more.
+  [[nodiscard]] const RecentMark& begin_of(std::size_t slots) const {
+    const std::size_t before = std::min({slots, turned_ + 1, kRecentSlots}) - 1;
+    return marks_[(current_ + kRecentSlots - before) % kRecentSlots];
   }
 
  private:

@@ -26,11 +26,11 @@ ReportClock clock_of(const Snapshot& snapshot, std::uint64_t uncertainty_ns) {
   return clock;
 }
 
-void copy_statistics(const LedgerCounter& counter, SnapshotDetail detail, CpuSnapshot& cpu) {
+void copy_statistics(const LedgerCounter& counter, SnapshotDetail detail, std::size_t recent_slots, CpuSnapshot& cpu) {
   if (detail == SnapshotDetail::all) counter.statistics().copy_to(cpu.statistics);
   if (detail == SnapshotDetail::summary) counter.statistics().copy_summary_to(cpu.statistics);
   if (detail == SnapshotDetail::all || detail == SnapshotDetail::summary) cpu.public_sums = counter.public_sums();
-  if (detail == SnapshotDetail::recent) counter.recent().sum_to(cpu.recent);
+  if (detail == SnapshotDetail::recent) counter.recent().sum_to(cpu.recent, recent_slots);
 }
 
 bool complete_lately(const Snapshot& snapshot) {
@@ -50,7 +50,9 @@ void to_mark(const Snapshot& snapshot, RecentMark& mark) {
 
 SnapshotExchange::SnapshotExchange() : asked_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail) {
+bool SnapshotExchange::read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail,
+                            std::size_t recent_slots) {
+  recent_slots_.store(recent_slots, std::memory_order_relaxed);
   detail_.store(detail, std::memory_order_relaxed);  // seen with what follows
   const std::uint64_t ticket = asked_.fetch_add(1, std::memory_order_release) + 1;
   const std::uint64_t one = 1;
@@ -72,6 +74,7 @@ void SnapshotExchange::answer(const std::function<void(Snapshot&)>& fill) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   snapshot_.detail = detail_.load(std::memory_order_relaxed);
+  snapshot_.recent_slots = recent_slots_.load(std::memory_order_relaxed);
   fill(snapshot_);
   answered_.store(taken_);
   answered_changed_.notify_all();

@@ -55,6 +55,7 @@ enum class SnapshotDetail : std::uint8_t {
 
 struct Snapshot {
   SnapshotDetail detail = SnapshotDetail::all;  ///< that is wanted; what is not is left as it was
+  std::size_t recent_slots = kRecentSlots;      ///< likewise, of those that `recent` and `before` are of
   std::uint64_t drained_ns = 0;  ///< how far the run was when the last drain began: what CPUs observed was read since,
   std::uint64_t elapsed_ns = 0;  ///< and when that had been read
   ReportClock clock;
@@ -62,8 +63,8 @@ struct Snapshot {
   std::uint64_t orphan_intervals = 0;
   LearnedBounds bounds;  ///< of all loops
   std::vector<CpuSnapshot> cpus;
-  RecentMark before;               ///< when the last minute began, of which each `recent` is; not in counts and marks
-  std::optional<AsideView> aside;  ///< where loops step aside
+  RecentMark before;                        ///< when the time began of which each `recent` is; not in counts and marks
+  std::optional<AsideView> aside;           ///< where loops step aside
   std::optional<EntryCostView> entry_cost;  ///< where tasks are watched and no loop measures
   std::vector<ProgramView> programs;
   Histogram drain_intervals;  ///< from the begin of one drain to that of the next
@@ -75,7 +76,7 @@ struct Snapshot {
 ReportClock clock_of(const Snapshot& snapshot, std::uint64_t uncertainty_ns);
 
 /// Copies as much as is wanted of what was counted.
-void copy_statistics(const LedgerCounter& counter, SnapshotDetail detail, CpuSnapshot& cpu);
+void copy_statistics(const LedgerCounter& counter, SnapshotDetail detail, std::size_t recent_slots, CpuSnapshot& cpu);
 
 /// True if nothing was lost in the last minute.
 bool complete_lately(const Snapshot& snapshot);
@@ -90,7 +91,8 @@ class SnapshotExchange {
   SnapshotExchange();
 
   /// Reader: waits for a snapshot taken after this call and shows it to `use`; false if none came within 2 s.
-  bool read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail = SnapshotDetail::all);
+  bool read(const std::function<void(const Snapshot&)>& use, SnapshotDetail detail = SnapshotDetail::all,
+            std::size_t recent_slots = kRecentSlots);
 
   /// Pipeline: nobody will answer any more; whoever waits, or asks from now on, is told so at once.
   void close();
@@ -112,6 +114,7 @@ class SnapshotExchange {
   bool closed_ = false;
   Snapshot snapshot_;
   std::atomic<SnapshotDetail> detail_{SnapshotDetail::all};
+  std::atomic<std::size_t> recent_slots_{kRecentSlots};
   std::atomic<std::uint64_t> asked_{0};
   std::uint64_t taken_ = 0;  // of those asked, the last that the next answer is for; the pipeline's
   std::atomic<std::uint64_t> answered_{0};

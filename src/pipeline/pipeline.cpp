@@ -399,7 +399,8 @@ void Pipeline::finish() {
   }
 }
 
-void Pipeline::fill_cpu(const Stream& stream, account::SnapshotDetail detail, account::CpuSnapshot& cpu) const {
+void Pipeline::fill_cpu(const Stream& stream, const account::Snapshot& wanted, account::CpuSnapshot& cpu) const {
+  const account::SnapshotDetail detail = wanted.detail;
   const probe::LoopProgress& progress = stream.loop.progress();
   const account::LoopCpu& watched = stream.watched;
   cpu.cpu = stream.loop.cpu();
@@ -414,9 +415,9 @@ void Pipeline::fill_cpu(const Stream& stream, account::SnapshotDetail detail, ac
   cpu.containment = watched.matcher().containment();
   if (detail == account::SnapshotDetail::recent) cpu.blind_ns += stuck_ns(stream);
   // A file read: for recordings, once a second, and at the end, when it is none; not for those who ask for a report.
-  const bool wanted = detail == account::SnapshotDetail::counts || !stream.loop.is_running();
-  cpu.switches = wanted ? stream.loop.switches() : std::nullopt;
-  account::copy_statistics(watched.counter(), detail, cpu);
+  const bool counts = detail == account::SnapshotDetail::counts || !stream.loop.is_running();
+  cpu.switches = counts ? stream.loop.switches() : std::nullopt;
+  account::copy_statistics(watched.counter(), detail, wanted.recent_slots, cpu);
 }
 
 // A detour is told when it is over. One that goes on for so long is in nothing that was counted, and the loop that it
@@ -464,7 +465,7 @@ void Pipeline::fill(account::Snapshot& snapshot) const {
   account::add_loss({}, "bad_record", bad_origins_, snapshot.lost);
   account::add_loss({}, "clock_step", clock_.steps(), snapshot.lost);
   account::add_loss({}, "clock_source", clock_sources_, snapshot.lost);
-  if (snapshot.detail >= account::SnapshotDetail::recent) snapshot.before = marks_.oldest();
+  if (snapshot.detail >= account::SnapshotDetail::recent) snapshot.before = marks_.begin_of(snapshot.recent_slots);
   snapshot.drain_interval_ns = drain_interval_ns_;
   snapshot.drain_intervals = drain_intervals_;
   snapshot.drain_intervals_ns = drain_intervals_ns_;

@@ -141,7 +141,7 @@ class Pipeline : public account::Recordable {
   [[nodiscard]] static account::Sighted sighted(const Stream& stream);
   [[nodiscard]] std::uint64_t stuck_ns(const Stream& stream) const;
   void add_dropped_origins(ReportLost& lost) const;
-  void fill_cpu(const Stream& stream, account::SnapshotDetail detail, account::CpuSnapshot& cpu) const;
+  void fill_cpu(const Stream& stream, const account::Snapshot& wanted, account::CpuSnapshot& cpu) const;
 
   system::KernelEvents& kernel_;
   PipelineClocks clocks_;

@@ -373,14 +373,14 @@ void TaskPipeline::report(std::size_t group, std::uint64_t now_ns, WatchReport& 
   }
 }
 
-void TaskPipeline::fill_cpu(const Stream& stream, account::SnapshotDetail detail, account::CpuSnapshot& cpu) const {
+void TaskPipeline::fill_cpu(const Stream& stream, const account::Snapshot& wanted, account::CpuSnapshot& cpu) const {
   cpu.has_loop = false;
   cpu.cpu = stream.cpu();
   cpu.observed_ns = 0;
   cpu.current = stream.current;
   // It may have come while the drain went on.
   cpu.current_until_ns = stream.current ? std::max(drained_ns_, stream.current->start_ns) : drained_ns_;
-  account::copy_statistics(*stream.counter, detail, cpu);
+  account::copy_statistics(*stream.counter, wanted.detail, wanted.recent_slots, cpu);
 }
 
 account::DroppedOrigins TaskPipeline::dropped_origins() const {

@@ -136,7 +136,7 @@ class TaskPipeline : private account::WatchSink {
   void gone(std::uint64_t life) override;
   void add_not_followed(ReportLost& lost) const;
   [[nodiscard]] ReportLost lost_so_far() const;
-  void fill_cpu(const Stream& stream, account::SnapshotDetail detail, account::CpuSnapshot& cpu) const;
+  void fill_cpu(const Stream& stream, const account::Snapshot& wanted, account::CpuSnapshot& cpu) const;
 
   PipelineParts parts_;
   TaskPipelineOptions options_;

@@ -297,7 +297,7 @@ void Playback::fill(account::Snapshot& snapshot) const {
     cpu.switches = counts.switches;
     cpu.containment = counts.containment.value_or(account::Containment());
     if (cpus_[i] == nullptr) continue;
-    account::copy_statistics(cpus_[i]->counter(), snapshot.detail, cpu);
+    account::copy_statistics(cpus_[i]->counter(), snapshot.detail, snapshot.recent_slots, cpu);
     snapshot.lost.incomplete_detours += cpus_[i]->statistics().totals().incomplete_detours;
   }
 }

@@ -103,6 +103,20 @@ TEST_CASE("the last minute is what came in the slot that goes on and the six bef
     }
     CHECK(sum_ns == longest_ns);
 
+    // Of the newest slots alone.
+    const std::size_t newest = 1 + static_cast<std::size_t>(turn) % kRecentSlots;
+    recent.sum_to(counts, newest);
+    DetourTotals of_newest;
+    for (std::size_t at = slots.size() - std::min(newest, slots.size()); at < slots.size(); ++at) {
+      for (const DetourLedger& ledger : slots[at]) of_newest.add(ledger.detour, ledger);
+    }
+    CHECK(counts.totals.detours == of_newest.detours);
+    CHECK(counts.totals.detour_ns == of_newest.detour_ns);
+    CHECK(counts.totals.max_detour_ns == of_newest.max_detour_ns);
+    std::uint64_t self_ns = 0;
+    for (const RecentSource& source : counts.sources) self_ns += source.moments.total_ns();
+    CHECK(self_ns == of_newest.detour_ns);
+
     recent.turn();
     slots.emplace_back();
     if (slots.size() > kRecentSlots) slots.pop_front();
@@ -111,12 +125,24 @@ TEST_CASE("the last minute is what came in the slot that goes on and the six bef
 
 TEST_CASE("the begin of the last minute moves on with the slots", "[recent]") {
   RecentMarks marks;
-  CHECK(marks.oldest().elapsed_ns == 0);
+  CHECK(marks.begin_of(kRecentSlots).elapsed_ns == 0);
+  CHECK(marks.begin_of(1).elapsed_ns == 0);
   for (std::uint64_t turn = 1; turn <= 30; ++turn) {
     marks.turn().elapsed_ns = turn * kRecentSlotNs;
     const std::uint64_t slots = kRecentSlots - 1;  // that are over
-    CHECK(marks.oldest().elapsed_ns == (turn <= slots ? 0 : (turn - slots) * kRecentSlotNs));
+    CHECK(marks.begin_of(kRecentSlots).elapsed_ns == (turn <= slots ? 0 : (turn - slots) * kRecentSlotNs));
+    CHECK(marks.begin_of(1).elapsed_ns == turn * kRecentSlotNs);
+    for (std::uint64_t of = 2; of <= kRecentSlots; ++of)
+      CHECK(marks.begin_of(of).elapsed_ns == (turn + 1 < of ? 0 : (turn + 1 - of) * kRecentSlotNs));
   }
+}
+
+TEST_CASE("the slots of a time have all of it", "[recent]") {
+  CHECK(recent_slots_of(1) == 2);
+  CHECK(recent_slots_of(kRecentSlotNs) == 2);
+  CHECK(recent_slots_of(kRecentSlotNs + 1) == 3);
+  CHECK(recent_slots_of(6 * kRecentSlotNs) == kRecentSlots);
+  CHECK(recent_slots_of(UINT64_MAX - kRecentSlotNs) == kRecentSlots);
 }
 
 TEST_CASE("what was lost lately is what was not lost before, reason by reason", "[recent]") {
