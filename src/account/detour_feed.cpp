@@ -122,6 +122,13 @@ void show_details(const FeedDetour& detour, const FeedDetour::Entry& entry, Deto
 
 std::string_view to_string(DetailKey key) { return kDetailNames[static_cast<std::size_t>(key)]; }
 
+bool is_name_of_task(std::string_view key) {
+  for (const DetailKey each : {DetailKey::waker, DetailKey::mover, DetailKey::sender}) {
+    if (key == to_string(each)) return true;
+  }
+  return false;
+}
+
 FeedDetour& FeedDetour::operator=(const FeedDetour& other) {
   if (this == &other) return *this;
   cpu = other.cpu;

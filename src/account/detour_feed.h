@@ -43,6 +43,12 @@ enum class DetailKey : std::uint8_t {
   ip,
 };
 std::string_view to_string(DetailKey key);
+/// True if what it tells is the name of a task.
+constexpr bool is_name_of_task(DetailKey key) {
+  return key == DetailKey::waker || key == DetailKey::mover || key == DetailKey::sender;
+}
+/// The same by its name.
+bool is_name_of_task(std::string_view key);
 
 /// A ledger in a fixed space. One with more entries than fit is summed by source, so that it still adds up.
 struct FeedDetour {

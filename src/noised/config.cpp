@@ -206,6 +206,7 @@ std::string differences(const Config& one, const Config& other) {
       {one.realtime != other.realtime, "service.realtime"},
       {one.realtime_budget_percent != other.realtime_budget_percent, "service.realtime_budget"},
       {one.metric_names != other.metric_names, "service.metric_names"},
+      {one.socket_names != other.socket_names, "service.socket_names"},
       {one.series_cap != other.series_cap, "service.series_cap"},
       {one.log_level != other.log_level, "log.level"},
       {one.categories != other.categories, "categories"},

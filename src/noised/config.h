@@ -41,6 +41,12 @@ enum class MetricNames : std::uint8_t {
   tasks,     ///< by their own names
 };
 
+/// What members of the socket's group may read of tasks' names.
+enum class SocketNames : std::uint8_t {
+  own,  ///< those of their own tasks, and the kernel's
+  all,
+};
+
 struct Config {
   std::string cpus = "isolated";                   ///< [probe] a CPU list, `isolated` or `nohz_full`
   Mode mode = Mode::probe;                         ///< [probe]
@@ -65,6 +71,7 @@ struct Config {
   int realtime = 0;                                ///< [service] its priority before all others, 1 to 99; 0: none
   unsigned realtime_budget_percent = 25;           ///< [service] of each second, for which it has that; 1 to 100
   MetricNames metric_names = MetricNames::services;  ///< [service]
+  SocketNames socket_names = SocketNames::own;       ///< [service]
   std::uint64_t series_cap = 4096;                   ///< [service] sources with metrics of their own
   LogLevel log_level = LogLevel::info;               ///< [log]
 

@@ -245,7 +245,7 @@ void Daemon::close_file_system() {
 Status Daemon::drop_privileges() {
   const Config& config = options_.config;
   trim_heap();
-  if (auto last = open_last_report(); last) {
+  if (auto last = open_last_report(config.socket_names); last) {
     last_report_ = std::move(last).value();
   } else {
     log_.warning("{}", last.error().line());
@@ -273,6 +273,12 @@ Status Daemon::drop_privileges() {
   if (watches_tasks() && system::proc_hides_tasks()) {
     run_.unsupported.emplace_back(
         "tasks of other users: /proc hides them (mount option hidepid), a pid or a name of theirs is not found");
+  }
+  if (config.socket_names == SocketNames::own && system::proc_hides_tasks()) {
+    run_.unsupported.emplace_back(
+        "names of tasks, for members of the socket's group: /proc hides whose tasks they are (mount option hidepid), "
+        "so "
+        "they are hidden-1, hidden-2, ...");
   }
   if (Status told = tracer_->check_missed_runs(); !told) {
     run_.unsupported.push_back("missed runs: not told without CAP_BPF, so that none are counted: " + told.error().what);
@@ -336,8 +342,8 @@ Status Daemon::watch(const std::vector<unsigned>& cpus) {
     }
   }
   if (Status begun = kernel::begin_watching(states); !begun) return begun;
-  watch_place_.emplace(
-      WatchPlace{watch_sessions_, tracer_->groups(), settings_.watched_cpus, &run_.unsupported, &sources_});
+  watch_place_.emplace(WatchPlace{watch_sessions_, tracer_->groups(), settings_.watched_cpus, &run_.unsupported,
+                                  &sources_, &*name_rule_});
   return success();
 }
 
@@ -419,6 +425,7 @@ void Daemon::start_pipeline() {
   if (watches_tasks()) pipeline_options.watched_cpus = seen_cpus();
   pipeline_options.steal_clock = steal_clock_ ? &*steal_clock_ : nullptr;
   pipeline_options.feed_size = std::max(account::DetourFeed::kStaged, kShownPerCpu * seen_cpus().size());
+  pipeline_options.notes_owners = config.socket_names == SocketNames::own;
   pipeline_options.names_services = config.metric_names == MetricNames::services;
   pipeline_options.interrupts = interrupts_ ? &*interrupts_ : nullptr;
   std::vector<probe::MeasuringLoop*> loops;
@@ -426,6 +433,7 @@ void Daemon::start_pipeline() {
   for (const auto& probe : probes_) loops.push_back(probe.get());
   pipeline_ = std::make_unique<pipeline::Pipeline>(*tracer_, loops, clock_, sources_, *names_, pipeline_options);
   pipeline_->set_drain_interval(config.drain_interval_ns);
+  name_rule_.emplace(pipeline_->name_owners());
   recording::Description machine;
   machine.start = run_.start;
   recording::describe_machine(machine);
@@ -450,8 +458,9 @@ void Daemon::start_pipeline() {
 Status Daemon::start_server() {
   web_ = std::make_unique<Web>(pipeline_->snapshots(), MetricSources{sources_, pipeline_->public_names()}, run_,
                                options_.config.series_cap);
-  std::vector<HttpRoute> routes = make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_,
-                                               reloads_, *recorder_, phases_, watch_place_ ? &*watch_place_ : nullptr});
+  std::vector<HttpRoute> routes =
+      make_routes({pipeline_->snapshots(), pipeline_->feed(), sources_, run_, settings_, reloads_, *recorder_, phases_,
+                   *name_rule_, watch_place_ ? &*watch_place_ : nullptr});
   std::vector<HttpRoute> pages = web_->routes();
   routes.insert(routes.end(), pages.begin(), pages.end());
   std::vector<HttpListener> listeners = {{socket_->descriptor(), std::move(routes)}};

@@ -130,6 +130,7 @@ class Daemon {
   DrainPace pace_;
   std::uint64_t ticks_every_ns_ = 0;
   WatchSessions watch_sessions_;
+  std::optional<NameRule> name_rule_;
   std::optional<WatchPlace> watch_place_;
   std::unique_ptr<HttpServer> server_;
 };

@@ -15,12 +15,12 @@
 
 namespace noised::daemon {
 
-Result<Descriptor> open_last_report() {
+Result<Descriptor> open_last_report(SocketNames names) {
+  const mode_t mode = names == SocketNames::all ? 0640 : 0600;
   if (!has_state_directory()) return Descriptor();
   const std::string path = last_report_path();
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
-  // It names the tasks of all users: for root and the group that may ask the daemon.
-  if (file && ::fchmod(file.get(), 0640) == 0) return file;
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (file && ::fchmod(file.get(), mode) == 0) return file;
   return failure("cannot open " + path + ": " + errno_text(errno), "no last report will be left there");
 }
 

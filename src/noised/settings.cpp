@@ -196,6 +196,13 @@ Status set_listen(Config& config, const std::string& value) {
   return success();
 }
 
+Status set_socket_names(Config& config, const std::string& value) {
+  if (value != "own" && value != "all")
+    return usage_error("unknown socket_names " + in_quotes(value), "write own or all");
+  config.socket_names = value == "all" ? SocketNames::all : SocketNames::own;
+  return success();
+}
+
 Status set_metric_names(Config& config, const std::string& value) {
   if (value != "services" && value != "tasks")
     return usage_error("unknown metric_names " + in_quotes(value), "write services or tasks");
@@ -270,6 +277,7 @@ constexpr std::array kSettings = {
     Setting{"service", "realtime", true, set_realtime},
     Setting{"service", "realtime_budget", false, set_realtime_budget},
     Setting{"service", "metric_names", false, set_metric_names},
+    Setting{"service", "socket_names", false, set_socket_names},
     Setting{"service", "series_cap", true, set_series_cap},
     Setting{"log", "level", false, set_log_level},
 };

@@ -27,6 +27,7 @@ void Chains::add_actor(const noised_origin& origin, const Keys& keys, account::F
     detour.add_detail(keys.context, scratch_);
   }
   if (context == Kind::none || context == Kind::work || context == Kind::page_fault) {
+    if (owners_ != nullptr) owners_->note(comm_of(origin), origin.pid);
     detour.add_detail(keys.name, comm_of(origin));
     detour.add_detail(keys.pid, origin.pid);
   }

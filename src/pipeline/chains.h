@@ -9,6 +9,7 @@
 #include "account/attributor.h"
 #include "account/causes.h"
 #include "account/detour_feed.h"
+#include "pipeline/name_owners.h"
 #include "system/names.h"
 #include "system/services.h"
 
@@ -17,8 +18,9 @@ namespace noised::pipeline {
 /// Puts names to numbers; about 300 ns for an entry that has a chain, in the daemon.
 class Chains {
  public:
-  Chains(system::Names& names, const SourceTable& sources, system::Services& services)
-      : names_(names), sources_(sources), services_(services) {}
+  /// `owners`: where given, it is told whose the names of wakers and senders are.
+  Chains(system::Names& names, const SourceTable& sources, system::Services& services, NameOwners* owners = nullptr)
+      : names_(names), sources_(sources), services_(services), owners_(owners) {}
 
   /// Adds the details of ledger.entries[index] to the newest entry of `detour`, as of `now_ns`.
   void describe(const account::DetourLedger& ledger, std::size_t index, const account::CauseMatcher& causes,
@@ -44,6 +46,7 @@ class Chains {
   system::Names& names_;
   const SourceTable& sources_;
   system::Services& services_;
+  NameOwners* owners_;
   std::string scratch_;
 };
 

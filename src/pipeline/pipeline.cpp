@@ -51,7 +51,8 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
       clock_(clock),
       sources_(sources),
       names_(names),
-      chains_(names, sources, services_),
+      name_owners_(options.notes_owners ? std::make_unique<NameOwners>(sources.chosen()) : nullptr),
+      chains_(names, sources, services_, name_owners_.get()),
       public_names_(options.names_services ? std::make_unique<PublicNames>(sources, chains_, services_) : nullptr),
       steal_(kernel, options.steal_clock, cpus_of(loops, options), clocks_.now_ns()),
       proves_steal_(options.proves_steal),
@@ -74,7 +75,7 @@ Pipeline::Pipeline(system::KernelEvents& kernel, std::span<probe::MeasuringLoop*
   if (!options.watched_cpus.empty()) {
     TaskPipelineOptions tasks{options.watched_cpus, options.outside, {}, loops.empty()};
     tasks.counters.resize(cpus.size());
-    const PipelineParts parts{stream_parts, sources_, chains_, feed_, public_names_.get()};
+    const PipelineParts parts{stream_parts, sources_, chains_, feed_, public_names_.get(), name_owners_.get()};
     for (Stream& stream : streams_) tasks.counters[stream.place] = &stream.watched.counter();
     tasks_ = std::make_unique<TaskPipeline>(parts, tasks, started_ns_);
   }
@@ -236,6 +237,7 @@ void Pipeline::add_detour(Stream& stream, const probe::TickDetour& ticks) {
   detour.in_doubt = clock_stepped_ || uncertain || stream.doubt().touch(detour);
   const account::DetourLedger& ledger = stream.watched.add(detour, tolerance_ns);
   if (public_names_) public_names_->count(ledger, stream.causes(), drained_ns_, stream.watched.counter());
+  if (name_owners_) name_owners_->note(ledger, sources_);
   const auto describe = [&](const account::DetourLedger& described, std::size_t index, account::FeedDetour& to) {
     chains_.describe(described, index, stream.causes(), drained_ns_, to);
   };
@@ -323,6 +325,7 @@ void Pipeline::drain() {
   drain_intervals_ns_ += now_ns - drained_ns_;
   drained_ns_ = now_ns;
   const bool asked = snapshots_.take_asked();
+  if (name_owners_) name_owners_->begin_drain();
   names_.look(now_ns);
   let_names_go();
   for (Stream& stream : streams_) read(stream);
@@ -444,7 +447,7 @@ void Pipeline::fill(account::Snapshot& snapshot) const {
   snapshot.bounds.clear();
   snapshot.cpus.resize(tasks_ ? tasks_->size() : streams_.size());
   for (const Stream& stream : streams_) {
-    fill_cpu(stream, snapshot.detail, snapshot.cpus[stream.place]);
+    fill_cpu(stream, snapshot, snapshot.cpus[stream.place]);
     account::add_losses(stream.loop.cpu(), stream.losses(), snapshot.lost);
     snapshot.lost.incomplete_detours += stream.watched.statistics().totals().incomplete_detours;
     snapshot.orphan_intervals += stream.watched.matcher().orphans();

@@ -19,6 +19,7 @@
 #include "base/clocks.h"
 #include "pipeline/chains.h"
 #include "pipeline/cpu_stream.h"
+#include "pipeline/name_owners.h"
 #include "pipeline/public_names.h"
 #include "pipeline/steal_counts.h"
 #include "pipeline/task_pipeline.h"
@@ -48,6 +49,7 @@ struct PipelineOptions {
   system::StealClock* steal_clock = nullptr;      ///< if given, steal time is told, by it if need be
   system::InterruptCounts* interrupts = nullptr;  ///< if given, loops are compared with it: is a CPU blind?
   bool names_services = false;                    ///< tasks are also counted under the names that anybody may read
+  bool notes_owners = false;                      ///< whose tasks have which names is noted
   std::size_t feed_size = account::DetourFeed::kStaged;  ///< detours that a drain may bring and readers see
   PipelineClocks clocks;
 };
@@ -94,6 +96,8 @@ class Pipeline : public account::Recordable {
   [[nodiscard]] account::SnapshotExchange& snapshots() { return snapshots_; }
   /// What the public names that were counted stand for; null where tasks are not counted under them.
   [[nodiscard]] const SourceTable* public_names() const { return public_names_ ? &public_names_->table() : nullptr; }
+  /// Null where that is not noted.
+  [[nodiscard]] NameOwners* name_owners() { return name_owners_.get(); }
   /// Null where no CPU is watched for its tasks.
   [[nodiscard]] TaskPipeline* tasks() { return tasks_.get(); }
 
@@ -150,6 +154,7 @@ class Pipeline : public account::Recordable {
   SourceTable& sources_;
   system::Names& names_;
   system::Services services_;
+  std::unique_ptr<NameOwners> name_owners_;
   Chains chains_;
   std::unique_ptr<PublicNames> public_names_;
   StealCounts steal_;

@@ -274,6 +274,10 @@ void TaskPipeline::lost(std::size_t cpu, const account::Loss& loss, std::span<co
   const account::DetourLedger& ledger = stream.ledger.divide(judged, intervals);
   stream.counter->count(ledger);
   if (parts_.public_names != nullptr) parts_.public_names->count(ledger, stream.causes(), drained_ns_, *stream.counter);
+  if (parts_.name_owners != nullptr) {
+    parts_.name_owners->note(ledger, parts_.sources);
+    note_owner(loss.name, loss.pid);
+  }
   if (loss.kind != account::LossKind::interrupted) stream.runnable_ns += loss.detour.end_ns - loss.detour.start_ns;
   for (std::size_t group = 1; group < kGroups; ++group) {
     auto& account = accounts_[group];
@@ -302,10 +306,15 @@ void TaskPipeline::ran(std::size_t cpu, const account::TaskRun& run, const accou
     auto& account = accounts_[group];
     if (!account || !account->has(run.group, group)) continue;
     account->counts.ran(run, facts);
+    note_owner(run.name, run.pid);
     const std::uint64_t began_ns = account->counts.began_ns();
     stream.shares.ran_for(group, std::min(ran_ns, run.end_ns - std::min(run.end_ns, began_ns)));
     if (account->losses) account->losses->ran(run.pid);
   }
+}
+
+void TaskPipeline::note_owner(SourceId source, std::uint32_t pid) {
+  if (parts_.name_owners != nullptr) parts_.name_owners->note(source, parts_.sources.at(source).name, pid);
 }
 
 void TaskPipeline::let_go(const Departures& departures) {
@@ -401,7 +410,7 @@ void TaskPipeline::fill(account::Snapshot& snapshot) const {
       losses = account::LossCounts();  // the rest is the loop's as well, and counted there
       losses.bad = stream.losses().bad;
     } else {
-      fill_cpu(stream, snapshot.detail, cpu);
+      fill_cpu(stream, snapshot, cpu);
       snapshot.lost.incomplete_detours += stream.counter->statistics().totals().incomplete_detours;
     }
     account::add_losses(stream.cpu(), losses, snapshot.lost);

@@ -24,6 +24,7 @@
 #include "pipeline/chains.h"
 #include "pipeline/cpu_stream.h"
 #include "pipeline/entry_gauge.h"
+#include "pipeline/name_owners.h"
 #include "pipeline/public_names.h"
 
 namespace noised::pipeline {
@@ -45,6 +46,7 @@ struct PipelineParts : StreamParts {
   Chains& chains;
   account::DetourFeed& feed;
   PublicNames* public_names = nullptr;
+  NameOwners* name_owners = nullptr;
 };
 
 class TaskPipeline : private account::WatchSink {
@@ -134,6 +136,7 @@ class TaskPipeline : private account::WatchSink {
   void lost(std::size_t cpu, const account::Loss& loss, std::span<const Interval> intervals) override;
   void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) override;
   void gone(std::uint64_t life) override;
+  void note_owner(SourceId source, std::uint32_t pid);
   void add_not_followed(ReportLost& lost) const;
   [[nodiscard]] ReportLost lost_so_far() const;
   void fill_cpu(const Stream& stream, const account::Snapshot& wanted, account::CpuSnapshot& cpu) const;

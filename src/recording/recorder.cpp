@@ -54,18 +54,17 @@ RecordedDetour recorded(const account::DetourLedger& ledger, std::uint64_t toler
   return recorded;
 }
 
-using Details = std::array<EntryDetails, account::FeedDetour::kEntries>;
-
-std::span<const EntryDetails> details_of(const account::FeedDetour& shown, const SourceTable* without_faults,
-                                         Details& details) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < shown.size && shown.text_size != 0; ++i) {
-    const account::FeedDetour::Entry& entry = shown.entries[i];
-    if (entry.text_size == 0 && !entry.cut) continue;
-    if (without_faults != nullptr && without_faults->at(entry.source).kind == Kind::page_fault) continue;
-    details[count++] = {i, entry.cut, {shown.text.data() + entry.text_at, entry.text_size}};
+// Copies the details but for names that are not told; how many bytes.
+std::size_t copy_told(std::string_view packed, const decltype(Disclosure::name)& told, char* to) {
+  std::size_t size = 0;
+  while (!packed.empty()) {
+    const std::size_t length = std::size_t{2} + static_cast<unsigned char>(packed[1]);
+    const std::string_view one = packed.substr(0, length);
+    packed.remove_prefix(length);
+    if (account::is_name_of_task(static_cast<account::DetailKey>(one[0])) && !told(one.substr(2), 0)) continue;
+    size += one.copy(to + size, length);
   }
-  return std::span(details).first(count);
+  return size;
 }
 
 }  // namespace
@@ -80,8 +79,8 @@ Recorder::Recorder(const SourceTable& sources, StatusView settings, Description 
   snapshot_.detail = account::SnapshotDetail::counts;
 }
 
-bool Recorder::open(bool tells_faults) { return take(State::asked, tells_faults); }
-bool Recorder::hold(bool tells_faults) { return take(State::held, tells_faults); }
+bool Recorder::open(Disclosure told) { return take(State::asked, std::move(told)); }
+bool Recorder::hold(Disclosure told) { return take(State::held, std::move(told)); }
 
 void Recorder::begin(std::optional<PhaseRecording> phases) {
   phases_ = std::move(phases);
@@ -94,9 +93,9 @@ bool Recorder::is_held_or_recording() const {
   return state == State::held || state == State::asked || state == State::recording;
 }
 
-bool Recorder::take(State state, bool tells_faults) {
+bool Recorder::take(State state, Disclosure told) {
   if (state_.load(std::memory_order_acquire) != State::idle) return false;
-  tells_faults_ = tells_faults;
+  told_ = std::move(told);
   for (Slot& slot : slots_) {
     if (slot.bytes == nullptr) slot.bytes = std::make_unique<char[]>(kBlockBytes);
   }
@@ -147,6 +146,7 @@ void Recorder::start(account::Recordable& pipeline) {
   State was = State::asked;
   if (!state_.compare_exchange_strong(was, State::recording)) return;  // closed before it began
   numbers_.clear();
+  hidden_.clear();
   lost_intervals_ = lost_detours_ = 0;
   if (!describe(pipeline)) {
     state_.store(State::ended, std::memory_order_release);
@@ -239,14 +239,38 @@ bool Recorder::have_room(std::size_t bytes) {
   return !part_broken_;
 }
 
-// A source is written before the first record that has it. False: there was no room.
-bool Recorder::name(SourceId source) {
+// A source is written before the first record that has it, of a task with the pid that is its id. False: there was no
+// room.
+bool Recorder::name(SourceId source, std::uint64_t id) {
   if (numbers_.has(source)) return true;
   const Source& named = sources_.at(source);
-  if (!have_room(named.name.size())) return false;
-  writer_.source(named.kind, named.category, named.name);
+  const bool is_told =
+      named.kind != Kind::task || !told_.name || told_.name(named.name, static_cast<std::uint32_t>(id));
+  std::string hidden;
+  if (!is_told) hidden = "hidden-" + std::to_string(hidden_.try_emplace(named.name, hidden_.size() + 1).first->second);
+  const std::string& name = is_told ? named.name : hidden;
+  if (!have_room(name.size())) return false;
+  writer_.source(named.kind, named.category, name);
   numbers_.add(source);
   return true;
+}
+
+std::span<const EntryDetails> Recorder::details_of(const account::FeedDetour& shown) {
+  std::size_t count = 0;
+  std::size_t copied = 0;
+  for (std::size_t i = 0; i < shown.size && shown.text_size != 0; ++i) {
+    const account::FeedDetour::Entry& entry = shown.entries[i];
+    if (entry.text_size == 0 && !entry.cut) continue;
+    if (!told_.faults && sources_.at(entry.source).kind == Kind::page_fault) continue;
+    std::string_view text(shown.text.data() + entry.text_at, entry.text_size);
+    if (told_.name) {
+      char* const to = details_text_.data() + copied;
+      text = {to, copy_told(text, told_.name, to)};
+      copied += text.size();
+    }
+    details_[count++] = {i, entry.cut, text};
+  }
+  return std::span(details_).first(count);
 }
 
 void Recorder::begins(std::size_t cpu, std::uint64_t first_ns) {
@@ -254,7 +278,7 @@ void Recorder::begins(std::size_t cpu, std::uint64_t first_ns) {
 }
 
 void Recorder::interval(std::size_t cpu, const Interval& interval) {
-  if (!name(interval.source) || !have_room()) return lose(cpu, interval);
+  if (!name(interval.source, interval.id) || !have_room()) return lose(cpu, interval);
   writer_.interval(cpu, interval);
 }
 
@@ -264,7 +288,7 @@ void Recorder::waits(std::size_t cpu, const Interval& interval) {
     lost_intervals_ -= taken_back ? 1 : 0;
     return;
   }
-  if (name(interval.source) && have_room()) {
+  if (name(interval.source, interval.id) && have_room()) {
     writer_.interval(cpu, interval, !taken_back);
   } else if (taken_back) {
     lose(cpu, interval);
@@ -277,12 +301,11 @@ void Recorder::detour(std::size_t cpu, const account::DetourLedger& ledger, std:
     ++lost_detours_;
     return;
   }
-  Details details;
-  writer_.detour(cpu, recorded(ledger, tolerance_ns), details_of(shown, tells_faults_ ? nullptr : &sources_, details));
+  writer_.detour(cpu, recorded(ledger, tolerance_ns), details_of(shown));
 }
 
 bool Recorder::write_entries(std::size_t cpu, std::span<const account::LedgerEntry> entries) {
-  if (!std::ranges::all_of(entries, [this](const auto& entry) { return name(entry.source); })) return false;
+  if (!std::ranges::all_of(entries, [this](const auto& entry) { return name(entry.source, entry.id); })) return false;
   while (!entries.empty()) {
     if (!have_room(RecordWriter::kLongestEntries)) return false;
     const std::size_t count = std::min(entries.size(), RecordWriter::kMostEntries);
@@ -295,16 +318,15 @@ bool Recorder::write_entries(std::size_t cpu, std::span<const account::LedgerEnt
 // Of one whose last entries had no room, the first are forgotten by who reads them: a new part begins there.
 void Recorder::loss(std::size_t cpu, const account::Loss& loss, const account::DetourLedger& ledger,
                     const account::FeedDetour& shown) {
-  if (!name(loss.name) || !write_entries(cpu, ledger.entries)) {
+  if (!name(loss.name, loss.pid) || !write_entries(cpu, ledger.entries)) {
     ++lost_detours_;
     return;
   }
-  Details details;
-  writer_.loss(cpu, recorded(ledger, 0), loss, details_of(shown, tells_faults_ ? nullptr : &sources_, details));
+  writer_.loss(cpu, recorded(ledger, 0), loss, details_of(shown));
 }
 
 void Recorder::ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) {
-  if (name(run.name) && have_room()) {
+  if (name(run.name, run.pid) && have_room()) {
     writer_.run(cpu, run, facts);
   } else {
     ++lost_intervals_;

@@ -5,6 +5,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,8 +22,6 @@
 
 namespace noised::recording {
 
-/// The pipeline never waits for the reader. Where all blocks are full, what comes is counted but not kept, until there
-/// is room again: then a new part begins.
 /// What the description of one recording says of phases that run while it lasts.
 struct PhaseRecording {
   std::uint64_t grain_ns = 0;
@@ -31,6 +31,17 @@ struct PhaseRecording {
   std::vector<std::string> remarks;  ///< for `unsupported`
 };
 
+/// What is told to who reads a recording; to root all of it.
+struct Disclosure {
+  bool faults = true;  ///< where in their programs tasks had page faults
+  /// Whether a name of tasks is told, of which the task with this pid has it (0: not known), asked by the pipeline's
+  /// thread; empty: all are. Others are "hidden-" and a number.
+  std::function<bool(std::string_view name, std::uint32_t pid)> name;
+  std::string reader = "noised itself";  ///< who that is, for others who want to record
+};
+
+/// The pipeline never waits for the reader. Where all blocks are full, what comes is counted but not kept, until there
+/// is room again: then a new part begins.
 class Recorder : public account::PipelineSink {
  public:
   /// 16 MiB, held once somebody has recorded; more where so many CPUs are watched that their counts need longer blocks.
@@ -47,15 +58,16 @@ class Recorder : public account::PipelineSink {
     BlockKind kind = BlockKind::events;
     std::string_view bytes;  ///< valid until pop()
   };
-  /// Reader: recording begins after the next drain; false if somebody records already. `tells_faults`: also where in
-  /// their programs tasks had page faults.
-  bool open(bool tells_faults = true);
+  /// Reader: recording begins after the next drain; false if somebody records already.
+  bool open(Disclosure told = {});
   /// Reader: the same, but recording begins only with begin(): something is prepared for it first.
-  bool hold(bool tells_faults = true);
+  bool hold(Disclosure told = {});
   /// Pipeline: what is held begins with the next after_drain(), with phases or without.
   void begin(std::optional<PhaseRecording> phases);
   /// Pipeline: true until its reader has closed it, or the daemon ends.
   [[nodiscard]] bool is_held_or_recording() const;
+  /// Readers, of the same thread: who records, or did so last.
+  [[nodiscard]] const std::string& reader() const { return told_.reader; }
   /// Reader: the oldest block that is full, or nothing now.
   [[nodiscard]] std::optional<Block> front() const;
   /// Reader: gives the block of front() back.
@@ -100,7 +112,7 @@ class Recorder : public account::PipelineSink {
     std::uint64_t first_end_ns = 0;
   };
 
-  bool take(State state, bool tells_faults);
+  bool take(State state, Disclosure told);
   void start(account::Recordable& pipeline);
   void give_away_old(account::Recordable& pipeline);
   bool wait_for_block();
@@ -112,7 +124,8 @@ class Recorder : public account::PipelineSink {
   void lose(std::size_t cpu, const Interval& interval);
   bool take_back(std::size_t cpu, const Interval& interval);
   void seal(BlockKind kind, std::size_t size);
-  bool name(SourceId source);
+  bool name(SourceId source, std::uint64_t id);
+  std::span<const EntryDetails> details_of(const account::FeedDetour& shown);
   bool write_entries(std::size_t cpu, std::span<const account::LedgerEntry> entries);
   void write_checkpoint(const account::Snapshot& snapshot);
   [[nodiscard]] Counts counts(const account::Snapshot& snapshot) const;
@@ -124,13 +137,16 @@ class Recorder : public account::PipelineSink {
   std::size_t full_enough_;
   std::atomic<State> state_{State::idle};
   std::atomic<bool> has_reader_{false};
-  bool tells_faults_ = true;  // the reader's, until the state is asked
+  Disclosure told_;  // the reader's, until the state is asked
   std::array<Slot, kBlocks> slots_;
   alignas(64) std::atomic<std::uint64_t> sealed_{0};
   alignas(64) std::atomic<std::uint64_t> taken_{0};
 
   // The pipeline's.
   SourceNumbers numbers_;
+  std::map<std::string, std::uint64_t> hidden_;  // names of this recording that are not told, by number
+  std::array<EntryDetails, account::FeedDetour::kEntries> details_;  // of the detour that is written, as the next
+  std::array<char, account::FeedDetour::kText> details_text_;        // where names are not told
   RecordWriter writer_;
   bool writing_ = false;      // the slot after the sealed ones is being written
   bool part_broken_ = false;  // there was no room: nothing is kept until a new part begins

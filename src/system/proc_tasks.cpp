@@ -4,7 +4,10 @@
 // children of a thread that ended move to another one, so that it tells no more of who made them.
 #include "system/proc_tasks.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -128,6 +131,20 @@ std::optional<TaskStat> ProcTasks::stat(std::uint32_t pid) const {
 
 std::optional<TaskStat> ProcTasks::stat(std::uint32_t process, std::uint32_t thread) const {
   return read_stat(fmt::format("{}/{}/task/{}/stat", root_, process, thread));
+}
+
+// The directory stands for the task, and not for its number.
+std::optional<OwnedTask> ProcTasks::owned(std::uint32_t pid) const {
+  const Descriptor directory(::open(fmt::format("{}/{}", root_, pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  struct stat about{};
+  if (!directory || ::fstat(directory.get(), &about) != 0) return std::nullopt;
+  const Descriptor file(::openat(directory.get(), "stat", O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> text{};
+  const ssize_t size = file ? ::read(file.get(), text.data(), text.size()) : -1;
+  if (size <= 0) return std::nullopt;
+  auto stat = parse_task_stat({text.data(), static_cast<std::size_t>(size)});
+  if (!stat) return std::nullopt;
+  return OwnedTask{std::move(*stat), about.st_uid};
 }
 
 std::optional<std::uint32_t> ProcTasks::process_of(std::uint32_t thread) const {

@@ -2,6 +2,8 @@
 // Processes and threads as /proc lists them. What ends while it is read is left out: that is no error.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -25,6 +27,13 @@ struct TaskStat {
 
   /// Ended, and its parent may not know yet.
   [[nodiscard]] bool ended() const { return state == 'Z' || state == 'X' || state == 'x'; }
+  [[nodiscard]] bool is_kernel_thread() const { return (flags & 0x200000) != 0; }  ///< PF_KTHREAD
+};
+
+/// A task, and whose it is.
+struct OwnedTask {
+  TaskStat stat;
+  uid_t user = 0;  ///< its effective one; root's where it may not be traced by its user
 };
 
 /// The text of a file /proc/PID/stat; nothing if it is not one.
@@ -64,6 +73,8 @@ class ProcTasks {
   [[nodiscard]] std::optional<TaskStat> stat(std::uint32_t pid) const;
   /// A thread of a process. Cheaper, since that of a process sums the times of all threads.
   [[nodiscard]] std::optional<TaskStat> stat(std::uint32_t process, std::uint32_t thread) const;
+  /// A process, or a thread by its id, and its user: both of the same task, whoever has its id later.
+  [[nodiscard]] std::optional<OwnedTask> owned(std::uint32_t pid) const;
   /// The process that a thread belongs to.
   [[nodiscard]] std::optional<std::uint32_t> process_of(std::uint32_t thread) const;
 

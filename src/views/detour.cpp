@@ -36,14 +36,11 @@ std::string actor(Details& details, const std::string& role, std::string_view ve
   const std::string cpu = take(details, role + "_cpu");
   const std::string context = take(details, role + "_context");
   if (context == "this CPU") return fmt::format("{} here", verb);
-  if (name.empty() && context.empty()) return {};
-  std::string text = fmt::format("{} by ", verb);
-  if (name.empty()) {
-    text += context;
-  } else {
-    text += pid.empty() ? name : fmt::format("{}[{}]", name, pid);
-    if (!context.empty()) text += fmt::format(" ({})", context);
-  }
+  if (name.empty() && pid.empty() && context.empty()) return {};
+  // A name that the reader may not know has a pid all the same.
+  const std::string task = pid.empty() ? name : name.empty() ? "pid " + pid : fmt::format("{}[{}]", name, pid);
+  std::string text = fmt::format("{} by {}", verb, task.empty() ? context : task);
+  if (!task.empty() && !context.empty()) text += fmt::format(" ({})", context);
   return cpu.empty() ? text : fmt::format("{} on CPU {}", text, cpu);
 }
 

@@ -51,7 +51,7 @@ class Measured {
   [[nodiscard]] std::vector<HttpRoute> pages() { return web_.routes(); }
   [[nodiscard]] std::vector<HttpRoute> all_routes() {
     std::vector<HttpRoute> routes =
-        make_routes({snapshots_, feed_, sources_, run_, settings_, reloads_, recorder_, phases_});
+        make_routes({snapshots_, feed_, sources_, run_, settings_, reloads_, recorder_, phases_, names_});
     for (HttpRoute& page : pages()) routes.push_back(std::move(page));
     return routes;
   }
@@ -81,6 +81,7 @@ class Measured {
   RunDescription run_{"node", "6.1", "2026-01-01T00:00:00Z", {}};
   StatusView settings_;
   Recorder recorder_{sources_, settings_, {}};
+  NameRule names_{nullptr};
   Web web_{snapshots_, {sources_}, run_, 100, 0};
   std::jthread pipeline_{[this](const std::stop_token& stop) { answer(stop); }};
 };

@@ -36,7 +36,7 @@ std::string written(const Config& config) {
       "quantum = \"{}ns\"\nwork = {}\ngrain = \"{}ns\"\nfootprint = \"{}\"\n"
       "[trace]\nbuffer_size = \"{}\"\ndrain_interval = \"{}ns\"\ndetail = \"{}\"\n"
       "[service]\nsocket = {}\nsocket_group = {}\nlisten = {}\nhousekeeping_cpus = {}\nnice = {}\nrealtime = {}\n"
-      "realtime_budget = \"{}%\"\nmetric_names = \"{}\"\nseries_cap = {}\n"
+      "realtime_budget = \"{}%\"\nmetric_names = \"{}\"\nsocket_names = \"{}\"\nseries_cap = {}\n"
       "[log]\nlevel = \"{}\"\n[categories]\n",
       quoted(config.cpus), config.mode == Mode::watch ? "watch" : "probe", config.threshold_ns,
       config.policy == Policy::fifo ? "fifo" : "other", config.priority, config.duty_percent, config.quantum_ns,
@@ -44,7 +44,7 @@ std::string written(const Config& config) {
       config.detail == Detail::full ? "full" : "normal", quoted(config.socket), quoted(config.socket_group),
       quoted(config.listen), quoted(config.housekeeping_cpus), config.nice, config.realtime,
       config.realtime_budget_percent, config.metric_names == MetricNames::tasks ? "tasks" : "services",
-      config.series_cap, name_of(config.log_level));
+      config.socket_names == SocketNames::all ? "all" : "own", config.series_cap, name_of(config.log_level));
   for (const auto& [source, category] : config.categories) {
     text += fmt::format("{} = \"{}\"\n", quoted(source), to_string(category));
   }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "command.h"
 #include "daemon.h"
 #include "measurement.h"
@@ -77,7 +79,7 @@ TEST_CASE("recording: what a client records of a running daemon is what others w
   REQUIRE(eventually([&] { return std::filesystem::exists(file); }));
   const Outcome second = run(daemon.command({"record", "-o", directory.path("second")}));
   CHECK(second.exit_code == 1);
-  CHECK(second.err.find("somebody else is recording") != std::string::npos);
+  CHECK(second.err.find(fmt::format("process {} of user 0 is recording: wait", recorder.pid())) != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(directory.path("second")));
   const Outcome recorded = recorder.wait();
   INFO(recorded.err);

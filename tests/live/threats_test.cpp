@@ -96,6 +96,7 @@ class AttackedDaemon {
     if (!status) FAIL(status.error().line());
     return std::move(status).value();
   }
+  [[nodiscard]] unsigned cpu() const { return cpu_; }
   [[nodiscard]] std::string path(const std::string& name) const { return directory_.path(name); }
   [[nodiscard]] Background& process() { return *process_; }
 
@@ -288,6 +289,101 @@ TEST_CASE("threats: where tasks are watched, a choice of them is refused or harm
   const std::string table = try_all(daemon, attempts);
   WARN(attempts.size() << " attempts\n" << table);
   CHECK(daemon.status().mode == "auto");
+}
+
+namespace {
+
+constexpr const char* kCurl = "/usr/bin/curl";  // another user's PATH is not looked at
+constexpr const char* kTheirs = "payroll";
+constexpr const char* kOurs = "simulation";
+
+// For so long, a task of root's and one of the member's take the CPU now and then.
+class TwoUsers {
+ public:
+  TwoUsers(unsigned cpu, const char* time)
+      : theirs_(noise(cpu, kTheirs, time)), ours_(noise(cpu, kOurs, time), member()) {}
+
+  static CommandOptions member() {
+    CommandOptions options;
+    options.user = kMember;
+    return options;
+  }
+  [[nodiscard]] pid_t ours() const { return ours_.pid(); }
+  void wait() {
+    REQUIRE(theirs_.wait().exit_code == 0);
+    REQUIRE(ours_.wait().exit_code == 0);
+  }
+
+ private:
+  static Arguments noise(unsigned cpu, const char* name, const char* time) {
+    return {kNoise, "task",     "--cpu", std::to_string(cpu), "--name", name,       "--work",
+            "2ms",  "--period", "20ms",  "--duration",        time,     "--policy", "other"};
+  }
+
+  Background theirs_;
+  Background ours_;
+};
+
+bool tells(const std::string& text, const std::string& name) { return text.find(name) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("threats: of others' tasks a member is told no name, and of his own he is") {
+  AttackedDaemon daemon("probe");
+  TwoUsers tasks(daemon.cpu(), "4s");
+  const auto asked = [&](const std::string& path, const CommandOptions& as = {}) {
+    const Outcome outcome = run({kCurl, "-s", "--unix-socket", daemon.socket(), "http://x" + path}, as);
+    REQUIRE(outcome.exit_code == 0);
+    return outcome.out;
+  };
+  REQUIRE(eventually([&] { return tells(asked("/v1/report"), kTheirs) && tells(asked("/v1/report"), kOurs); }));
+  REQUIRE(eventually([&] { return tells(asked("/v1/report", TwoUsers::member()), kOurs); }));
+  const std::string recording = daemon.path("member.noise");
+  const Outcome recorded =
+      run({kNoisectl, "--socket", daemon.socket(), "record", "-o", recording, "--duration", "1s"}, TwoUsers::member());
+  INFO(recorded.err);
+  REQUIRE(recorded.exit_code == 0);
+  const std::string replayed = run({kNoisectl, "--replay", recording, "report", "--json"}).out +
+                               run({kNoisectl, "--replay", recording, "detours", "--json"}).out;
+  CHECK_FALSE(tells(replayed, kTheirs));
+  CHECK(tells(replayed, kOurs));
+  CHECK(tells(replayed, "\"hidden-"));
+  tasks.wait();
+  for (const char* const path :
+       {"/v1/report", "/v1/recent", "/v1/histogram", "/v1/detours", "/v1/detours?longest=20"}) {
+    INFO(path);
+    const std::string all = asked(path);
+    CHECK(tells(all, kTheirs));
+    CHECK_FALSE(tells(all, "hidden-"));
+    const std::string shown = asked(path, TwoUsers::member());
+    CHECK_FALSE(tells(shown, kTheirs));
+    CHECK(tells(shown, kOurs));
+    CHECK(tells(shown, "hidden-"));
+  }
+}
+
+TEST_CASE("threats: where tasks are watched, a member is told the names of those that are his") {
+  AttackedDaemon daemon("watch");
+  const auto watched = [&](const std::string& query, const CommandOptions& as = {}) {
+    TwoUsers tasks(daemon.cpu(), "2s");
+    const std::string of = query == "pids" ? "pids=" + std::to_string(tasks.ours()) + "&" : "";
+    const std::string url = "http://x/v1/watch?" + of + "losses=each&duration_ns=1000000000";
+    const Outcome told = run({kCurl, "-s", "--unix-socket", daemon.socket(), url}, as);
+    REQUIRE(told.exit_code == 0);
+    tasks.wait();
+    return told.out;
+  };
+  const std::string all = watched("");
+  CHECK(tells(all, kTheirs));
+  CHECK(tells(all, kOurs));
+  CHECK_FALSE(tells(all, "hidden-"));
+  for (const char* const query : {"", "pids"}) {
+    INFO(query);
+    const std::string shown = watched(query, TwoUsers::member());
+    CHECK_FALSE(tells(shown, kTheirs));
+    CHECK(tells(shown, kOurs));
+    CHECK(tells(shown, "hidden-"));
+  }
 }
 
 namespace {

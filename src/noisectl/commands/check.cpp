@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "noisectl/commands/check.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,6 +34,16 @@ Result<Report> judged_report(const CheckOptions& options) {
   play_all(player.value());
   if (Status whole = Measured::whole(player.value()); !whole) return whole.error();
   return player.value().recent();
+}
+
+// A limit of tasks by name says nothing where names are hidden; of all tasks it does.
+bool hides_limited(const Report& report, const analysis::NoiseLimits& limits) {
+  const auto is_named = [](const analysis::SourceLimit& limit) {
+    return limit.pattern.starts_with("task:") && !limit.pattern.starts_with("task:*");
+  };
+  return std::ranges::any_of(limits.sources, is_named) && std::ranges::any_of(report.sources, [](const auto& source) {
+           return source.kind == "task" && source.name.starts_with("hidden-");
+         });
 }
 
 class CheckCommand final : public CommandOf<CheckOptions> {
@@ -115,6 +128,9 @@ class CheckCommand final : public CommandOf<CheckOptions> {
 Status run_check(const CheckOptions& options) {
   const auto report = judged_report(options);
   if (!report) return report.error();
+  if (::geteuid() != 0 && hides_limited(report.value(), options.limits))
+    return Error{"check: names of others' tasks are hidden from you, and a limit names some",
+                 "run as root, or set service.socket_names = \"all\"", ExitCode::blind};
   const CheckView view = analysis::check_noise(report.value(), options.limits);
   if (Status printed = print_text(options.json ? views::to_json(view) : views::to_text(view)); !printed) return printed;
   if (view.verdict == "good") return success();

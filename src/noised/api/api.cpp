@@ -32,15 +32,26 @@ void hide_faults(DetourView& view) {
   }
 }
 
+// What a client may read of detours.
+struct DetourReader {
+  ShownNames names;
+  bool faults;  // also where in their programs tasks had page faults
+
+  void show(DetourView& view) const {
+    names.apply(view);
+    if (!faults) hide_faults(view);
+  }
+};
+
 // The longest detours as lines of JSON, the longest first.
 class LongestStream : public StreamSource {
  public:
-  LongestStream(const ApiContext& context, std::size_t count, std::uint64_t min_ns, bool tells_faults) {
+  LongestStream(const ApiContext& context, std::size_t count, std::uint64_t min_ns, const DetourReader& reader) {
     const auto held = context.sources.hold();
     for (const account::FeedDetour& detour : context.feed.longest(count)) {
       if (detour.duration_ns < min_ns) break;
       DetourView view = to_view(detour, context.sources);
-      if (!tells_faults) hide_faults(view);
+      reader.show(view);
       pending_ += views::to_json(view) + '\n';
     }
   }
@@ -61,9 +72,8 @@ class LongestStream : public StreamSource {
 // Detours as lines of JSON, from a position of the feed on.
 class DetourStream : public StreamSource {
  public:
-  /// `tells_faults`: also where in their programs tasks had page faults.
-  DetourStream(const ApiContext& context, bool follow, std::uint64_t min_ns, bool tells_faults)
-      : context_(context), follow_(follow), min_ns_(min_ns), tells_faults_(tells_faults) {
+  DetourStream(const ApiContext& context, bool follow, std::uint64_t min_ns, const DetourReader& reader)
+      : context_(context), follow_(follow), min_ns_(min_ns), reader_(reader) {
     const std::uint64_t end = context_.feed.end();
     until_ = end;
     next_ = follow ? end : 0;
@@ -92,7 +102,7 @@ class DetourStream : public StreamSource {
       for (const account::FeedDetour& detour : batch.detours) {
         if (detour.duration_ns < min_ns_) continue;
         DetourView view = to_view(detour, context_.sources);
-        if (!tells_faults_) hide_faults(view);
+        reader_.show(view);
         pending_ += views::to_json(view) + '\n';
       }
     }
@@ -104,7 +114,7 @@ class DetourStream : public StreamSource {
   ApiContext context_;
   bool follow_;
   std::uint64_t min_ns_;
-  bool tells_faults_;
+  DetourReader reader_;
   std::uint64_t until_ = 0;
   std::uint64_t next_ = 0;
   std::string pending_;
@@ -112,15 +122,16 @@ class DetourStream : public StreamSource {
 };
 
 template <typename Build>
-HttpResponse from_snapshot(const ApiContext& context, account::SnapshotDetail detail, Build build) {
+HttpResponse from_snapshot(const ApiContext& context, account::SnapshotDetail detail, std::size_t recent_slots,
+                           Build build) {
   HttpResponse response;
   const auto held = context.sources.hold();
   const bool fresh = context.snapshots.read(
-      [&](const account::Snapshot& snapshot) { response.body = build(snapshot) + '\n'; }, detail);
+      [&](const account::Snapshot& snapshot) { response.body = build(snapshot) + '\n'; }, detail, recent_slots);
   return fresh ? response : http_error(503, "the pipeline does not answer");
 }
 
-std::string status_json(const ApiContext& context, const account::Snapshot& snapshot) {
+std::string status_json(const ApiContext& context, const account::Snapshot& snapshot, const ShownNames& /*names*/) {
   StatusView status = context.settings;
   status.uptime_ns = snapshot.elapsed_ns;
   status.drain_interval_ns = snapshot.drain_interval_ns;
@@ -138,10 +149,38 @@ std::string status_json(const ApiContext& context, const account::Snapshot& snap
   return views::to_json(status);
 }
 
-std::string recent_json(const ApiContext& context, const account::Snapshot& snapshot) {
+std::string report_json(const ApiContext& context, const account::Snapshot& snapshot, const ShownNames& names) {
+  Report report = account::build_report(snapshot, context.sources, context.run);
+  names.apply(report);
+  return views::to_json(report);
+}
+
+std::string histograms_json(const ApiContext& context, const account::Snapshot& snapshot, const ShownNames& names) {
+  HistogramView histograms = account::build_histograms(snapshot, context.sources);
+  names.apply(histograms);
+  return views::to_json(histograms);
+}
+
+std::string recent_json(const ApiContext& context, const account::Snapshot& snapshot, const ShownNames& names) {
   Report report = account::build_recent(snapshot, context.sources, context.run);
+  names.apply(report);
   report.start = utc_now(report.elapsed_ns);
   return views::to_json(report);
+}
+
+constexpr std::uint64_t kMostRecentNs = (account::kRecentSlots - 1) * account::kRecentSlotNs;
+
+HttpResponse recent(const ApiContext& context, const HttpRequest& request) {
+  std::uint64_t last_ns = kMostRecentNs;
+  if (const auto last = request.query("last_ns")) {
+    const auto ns = to_number<std::uint64_t>(*last);
+    if (!ns || *ns == 0 || *ns > kMostRecentNs)
+      return http_error(400, fmt::format("last_ns: 1 to {} expected, not '{}'", kMostRecentNs, *last));
+    last_ns = *ns;
+  }
+  const ShownNames names = context.names.for_client(request);
+  return from_snapshot(context, account::SnapshotDetail::recent, account::recent_slots_of(last_ns),
+                       [&](const account::Snapshot& snapshot) { return recent_json(context, snapshot, names); });
 }
 
 StreamReply open_detours(const ApiContext& context, const HttpRequest& request) {
@@ -154,11 +193,12 @@ StreamReply open_detours(const ApiContext& context, const HttpRequest& request) 
     return http_error(400, "min_ns: nanoseconds expected, not '" + min + "'");
   }
   const auto longest = request.query("longest");
-  if (!longest) return std::make_unique<DetourStream>(context, follow == "1", min_ns, request.is_root());
+  const DetourReader reader{context.names.for_client(request), request.is_root()};
+  if (!longest) return std::make_unique<DetourStream>(context, follow == "1", min_ns, reader);
   const auto count = to_number<std::uint32_t>(*longest);
   if (!count || *count == 0) return http_error(400, "longest: a number above 0 expected, not '" + *longest + "'");
   if (follow == "1") return http_error(400, "longest: those of the past, so follow=1 makes no sense");
-  return std::make_unique<LongestStream>(context, *count, min_ns, request.is_root());
+  return std::make_unique<LongestStream>(context, *count, min_ns, reader);
 }
 
 // What is wrong with the request, or what it wants the probes to run.
@@ -183,15 +223,18 @@ Result<PhaseRequest> phase_request(const HttpRequest& request) {
 
 // Held first, so that nobody else records what the probes do for this one. Without a grain they run their loop, as soon
 // as phases of somebody who has gone end.
-StreamReply record(const ApiContext& context, const PhaseRequest& phases, bool tells_faults) {
+StreamReply record(const ApiContext& context, const PhaseRequest& phases, const HttpRequest& request) {
   if (context.settings.mode == "auto") {
     return http_error(409,
                       "loops and watching take turns here, and a recording is of one of them: set mode = \"probe\" or "
                       "mode = \"watch\"");
   }
+  recording::Disclosure told = context.names.for_client(request).disclosure();
+  told.faults = request.is_root();
+  told.reader = fmt::format("process {} of user {}", request.client(), request.user());
   const bool change = phases.grain_ns != 0 || context.phases.active();
-  if (!(change ? context.recorder.hold(tells_faults) : context.recorder.open(tells_faults)))
-    return http_error(423, "somebody else is recording: wait until that has ended");
+  if (!(change ? context.recorder.hold(std::move(told)) : context.recorder.open(std::move(told))))
+    return http_error(423, context.recorder.reader() + " is recording: wait until that has ended");
   auto stream = std::make_unique<RecordingStream>(context.recorder);  // lets go of it where it is not returned
   if (!change) return stream;
   const auto changed = context.phases.ask(phases, context.snapshots.asked_descriptor());
@@ -205,7 +248,7 @@ StreamReply open_recording(const ApiContext& context, const HttpRequest& request
   for (const char* const parameter : {"grain_ns", "footprint_bytes", "footprint", "policy"}) {
     if (request.query(parameter)) return http_error(400, std::string(parameter) + ": phases are a POST to /v1/phases");
   }
-  return record(context, {}, request.is_root());
+  return record(context, {}, request);
 }
 
 StreamReply open_phases(const ApiContext& context, const HttpRequest& request) {
@@ -215,7 +258,7 @@ StreamReply open_phases(const ApiContext& context, const HttpRequest& request) {
     return http_error(
         409, "tasks are watched here, and there is no loop that could run phases: set mode = \"probe\", and name CPUs");
   }
-  return record(context, phases.value(), request.is_root());
+  return record(context, phases.value(), request);
 }
 
 HttpResponse reload(const ApiContext& context) {
@@ -229,21 +272,19 @@ HttpResponse reload(const ApiContext& context) {
 }  // namespace
 
 std::vector<HttpRoute> make_routes(const ApiContext& context) {
-  const auto plain = [&context](auto build, account::SnapshotDetail detail = account::SnapshotDetail::all) {
-    return PlainHandler([context, build, detail](const HttpRequest&) {
-      return from_snapshot(context, detail,
-                           [&](const account::Snapshot& snapshot) { return build(context, snapshot); });
+  const auto plain = [&context](auto build) {
+    return PlainHandler([context, build](const HttpRequest& request) {
+      const ShownNames names = context.names.for_client(request);
+      return from_snapshot(context, account::SnapshotDetail::all, account::kRecentSlots,
+                           [&](const account::Snapshot& snapshot) { return build(context, snapshot, names); });
     });
   };
   std::vector<HttpRoute> routes;
   routes.push_back({"/v1/status", plain(status_json)});
-  routes.push_back({"/v1/report", plain([](const ApiContext& c, const account::Snapshot& snapshot) {
-                      return views::to_json(account::build_report(snapshot, c.sources, c.run));
-                    })});
-  routes.push_back({"/v1/recent", plain(recent_json, account::SnapshotDetail::recent)});
-  routes.push_back({"/v1/histogram", plain([](const ApiContext& c, const account::Snapshot& snapshot) {
-                      return views::to_json(account::build_histograms(snapshot, c.sources));
-                    })});
+  routes.push_back({"/v1/report", plain(report_json)});
+  routes.push_back(
+      {"/v1/recent", PlainHandler([context](const HttpRequest& request) { return recent(context, request); })});
+  routes.push_back({"/v1/histogram", plain(histograms_json)});
   routes.push_back(
       {"/v1/detours", StreamHandler([context](const HttpRequest& request) { return open_detours(context, request); })});
   routes.push_back({"/v1/recording",

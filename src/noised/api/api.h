@@ -10,6 +10,7 @@
 #include "account/detour_feed.h"
 #include "account/report_builder.h"
 #include "account/snapshot.h"
+#include "noised/api/shown_names.h"
 #include "noised/api/watch_stream.h"
 #include "noised/exchanges.h"
 #include "noised/http/http_server.h"
@@ -27,6 +28,7 @@ struct ApiContext {
   ReloadExchange& reloads;
   recording::Recorder& recorder;
   PhaseExchange& phases;
+  NameRule& names;
   const WatchPlace* watch = nullptr;  ///< null where loops measure, not tasks
 };
 

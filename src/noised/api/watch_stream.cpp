@@ -9,6 +9,7 @@
 
 #include "base/clocks.h"
 #include "system/namespaces.h"
+#include "system/proc_tasks.h"
 #include "views/losses.h"
 #include "views/watch.h"
 
@@ -46,12 +47,19 @@ void WatchStream::choose_tasks(std::uint64_t now_ns) {
     const auto threads = selector_.threads(wish_.selection);
     if (!threads) break;  // it has gone: is_over() or the user tells
     for (const std::uint32_t pid : threads.value()) {
-      if (pid >= place_.groups.size() || place_.groups[pid] == group_) continue;
+      if (pid >= place_.groups.size() || place_.groups[pid] == group_ || !may_choose(pid)) continue;
       place_.groups[pid] = static_cast<std::uint8_t>(group_);
       found = true;
     }
   }
   chosen_ns_ = now_ns;
+}
+
+// Who asks by name is not told whether others have tasks of that name.
+bool WatchStream::may_choose(std::uint32_t pid) const {
+  if (wish_.selection.by != system::SelectBy::comm || wish_.names.user() == nullptr) return true;
+  const auto task = system::ProcTasks("/proc").owned(pid);
+  return task && task->user == *wish_.names.user();
 }
 
 bool WatchStream::is_over(std::uint64_t now_ns) const {
@@ -97,6 +105,7 @@ void WatchStream::put_losses() {
           {part.source, std::string(to_string(source.category)), std::string(to_string(source.kind)), source.name});
     }
   }
+  wish_.names.apply(view);
   pending_ += views::to_json(view) + '\n';
 }
 
@@ -105,6 +114,8 @@ void WatchStream::put_line(WatchReport report) {
   report.cpus = place_.cpus;
   report.unsupported = *place_.unsupported;
   report.final = last_;
+  if (wish_.own) wish_.names.own_tasks(report);
+  wish_.names.apply(report);
   pending_ += views::to_json(report) + '\n';
   asked_ = false;
   ended_ = last_;
@@ -165,8 +176,19 @@ Status read_ns(const HttpRequest& request, const char* name, std::uint64_t least
   return success();
 }
 
-Result<WatchWish> wish_of(const HttpRequest& request) {
+// Each of the processes is this user's: what descends from them is theirs.
+bool are_of(const system::Selection& selection, uid_t user) {
+  if (selection.by != system::SelectBy::pids) return false;
+  const system::ProcTasks tasks("/proc");
+  return std::ranges::all_of(selection.pids, [&](std::uint32_t pid) {
+    const auto task = tasks.owned(pid);
+    return task && task->user == user;
+  });
+}
+
+Result<WatchWish> wish_of(const WatchPlace& place, const HttpRequest& request) {
   WatchWish wish;
+  wish.names = place.names->for_client(request);
   std::optional<std::uint64_t> interval_ns;
   if (Status read = read_ns(request, "interval_ns", kLeastIntervalNs, interval_ns); !read) return read.error();
   if (interval_ns) wish.interval_ns = *interval_ns;
@@ -182,13 +204,14 @@ Result<WatchWish> wish_of(const HttpRequest& request) {
   auto settled = system::TaskSelector().settle(made.value());
   if (!settled) return settled.error();
   wish.selection = std::move(settled).value();
+  wish.own = wish.names.user() != nullptr && are_of(wish.selection, *wish.names.user());
   return wish;
 }
 
 }  // namespace
 
 StreamReply open_watch(const WatchPlace& place, const HttpRequest& request) {
-  auto wish = wish_of(request);
+  auto wish = wish_of(place, request);
   if (!wish) return http_error(400, wish.error().line());
   const auto group = place.sessions.open(wish.value().selection.by == system::SelectBy::all, wish.value().each_loss);
   if (!group) return http_error(423, "too many watch at the same time: wait until one of them has ended");

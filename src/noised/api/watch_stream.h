@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "noised/api/shown_names.h"
 #include "noised/api/watch_sessions.h"
 #include "noised/http/http_server.h"
 #include "noised/http/http_stream.h"
@@ -22,6 +23,7 @@ struct WatchPlace {
   std::string cpus;                             ///< a CPU list, for the report
   const std::vector<std::string>* unsupported;  ///< likewise
   const SourceTable* sources;                   ///< of losses
+  NameRule* names;
 };
 
 struct WatchWish {
@@ -29,6 +31,8 @@ struct WatchWish {
   std::uint64_t interval_ns = 1'000'000'000;
   std::optional<std::uint64_t> duration_ns;
   bool each_loss = false;
+  ShownNames names;
+  bool own = false;  ///< the processes chosen are the client's
 };
 
 /// Watches as long as it lives, or until the tasks have ended or the time is over. HTTP thread.
@@ -45,6 +49,7 @@ class WatchStream : public StreamSource {
   void step(std::uint64_t now_ns);
   [[nodiscard]] bool is_over(std::uint64_t now_ns) const;
   void choose_tasks(std::uint64_t now_ns);
+  [[nodiscard]] bool may_choose(std::uint32_t pid) const;
   [[nodiscard]] bool may_tell(std::uint64_t now_ns) const;
   void put_line(WatchReport report);
   void put_losses();

@@ -254,6 +254,8 @@ HttpResponse http_error(unsigned status, const std::string& message) {
 
 bool HttpRequest::is_root() const { return is_roots(connection_); }
 
+uid_t HttpRequest::user() const { return peer_of(connection_).uid; }
+
 pid_t HttpRequest::client() const { return peer_of(connection_).pid; }
 
 std::optional<std::string> HttpRequest::query(const std::string& name) const {

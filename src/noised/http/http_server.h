@@ -42,6 +42,8 @@ class HttpRequest {
   [[nodiscard]] std::optional<std::string> query(const std::string& name) const;
   /// Who connected to a Unix socket; 0 over TCP, and where this PID namespace has no number for it.
   [[nodiscard]] pid_t client() const;
+  /// The user who did, as the kernel saw him then; (uid_t)-1 or 0 over TCP.
+  [[nodiscard]] uid_t user() const;
   /// Whether root did; false over TCP.
   [[nodiscard]] bool is_root() const;
 

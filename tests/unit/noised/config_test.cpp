@@ -71,7 +71,8 @@ TEST_CASE("every key is read") {
       "[probe]\ncpus = '1-3'\nthreshold = '1us'\npolicy = 'fifo'\npriority = 99\nduty_cycle = '25%'\n"
       "quantum = '1ms'\nwatched_cpus = '5'\n[trace]\nbuffer_size = '64KiB'\ndrain_interval = '1s'\ndetail = 'full'\n"
       "[service]\nsocket = '/tmp/s'\nsocket_group = 'root'\nlisten = '[::1]:9'\nhousekeeping_cpus = '0,4'\n"
-      "nice = -5\nrealtime = 50\nrealtime_budget = '10%'\nmetric_names = 'tasks'\nseries_cap = 64\n"
+      "nice = -5\nrealtime = 50\nrealtime_budget = '10%'\nmetric_names = 'tasks'\nsocket_names = 'all'\nseries_cap = "
+      "64\n"
       "[log]\nlevel = 'debug'\n[categories]\n'task:a b' = 'io'\n",
       "f.conf");
   REQUIRE(read);
@@ -99,6 +100,7 @@ TEST_CASE("every key is read") {
   CHECK(config.realtime == 50);
   CHECK(config.realtime_budget_percent == 10);
   CHECK(config.metric_names == MetricNames::tasks);
+  CHECK(config.socket_names == SocketNames::all);
   CHECK(config.series_cap == 64);
   CHECK(config.categories == std::map<std::string, Category, std::less<>>{{"task:a b", Category::io}});
   CHECK(config.log_level == LogLevel::debug);
@@ -221,6 +223,7 @@ TEST_CASE("a value out of its range is refused with its line") {
       {"[service]\nlisten = '::1:80'", "f.conf:2: '::1:80' is not"},
       {"[service]\nlisten = '[]:80'", "f.conf:2: '[]:80' is not"},
       {"[service]\nmetric_names = 'all'", "f.conf:2: unknown metric_names 'all': write services or tasks"},
+      {"[service]\nsocket_names = 'none'", "f.conf:2: unknown socket_names 'none': write own or all"},
       {"[service]\nseries_cap = 63", "f.conf:2: series_cap '63' is not between 64 and 1000000: write"},
       {"[categories]\n'crond' = 'io'", "f.conf:2: 'crond' is not a source: write KIND:NAME"},
       {"[categories]\n'overhead:x' = 'io'", "f.conf:2: 'overhead:x' is not a source"},
@@ -264,6 +267,7 @@ TEST_CASE("every key that differs is named") {
                                                     {"service.realtime", "7"},
                                                     {"service.realtime_budget", "'7%'"},
                                                     {"service.metric_names", "'tasks'"},
+                                                    {"service.socket_names", "'all'"},
                                                     {"service.series_cap", "77"},
                                                     {"log.level", "'error'"}};
   for (const Setting& setting : settings()) {

@@ -17,6 +17,12 @@ namespace {
 
 constexpr std::size_t kSmallBlock = 4096;
 
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+  return text;
+}
+
 std::vector<std::string> tail(const std::vector<std::string>& texts, std::size_t from) {
   return {texts.begin() + static_cast<std::ptrdiff_t>(from), texts.end()};
 }
@@ -224,4 +230,49 @@ TEST_CASE("blocks come out of a stream whatever its pieces", "[recording]") {
   }
   client::BlockSplitter blocks;
   CHECK_FALSE(blocks.feed("\xff\xff\xff\xff....", [](BlockKind, std::string_view) { return true; }));
+}
+
+TEST_CASE("names that are not told are in no record, and what they took is", "[recording]") {
+  const TemporaryDirectory directory;
+  RecordedRun run;
+  run.wakers = true;
+  Recorder recorder(run.sources, run.status, run.description, kSmallBlock);
+  auto file = create_recording(directory.path("run"));
+  REQUIRE(file);
+  Disclosure told;
+  told.name = [](std::string_view name, std::uint32_t /*pid*/) { return name == "mywaker"; };
+  REQUIRE(recorder.open(told));
+  // In the file, it is compressed.
+  const auto write = [&] {
+    while (const auto block = recorder.front()) {
+      CHECK(block->bytes.find("crond") == std::string_view::npos);
+      CHECK(block->bytes.find("theirs") == std::string_view::npos);
+      REQUIRE((block->kind == BlockKind::end ? file.value().finish() : file.value().add(block->kind, block->bytes)));
+      recorder.pop();
+    }
+  };
+  recorder.after_drain(run);
+  for (int i = 0; i < 50; ++i) {
+    run.drain(&recorder, 10);
+    write();
+  }
+  finish(run, recorder);
+  write();
+
+  auto player = Player::open(directory.path("run"));
+  REQUIRE(player);
+  DetourTexts played(player.value().playback());
+  while (player.value().step(&played)) {
+  }
+  CHECK(player.value().damage().empty());
+  std::string expected;
+  for (const std::string& text : run.detours) {
+    const std::string named = replaced(text, "\"name\":\"crond\"", "\"name\":\"hidden-1\"");
+    expected += replaced(named, ",\"waker\":\"theirs\"", "") + '\n';
+  }
+  std::string got;
+  for (const std::string& text : played.texts) got += text + '\n';
+  CHECK(got == expected);
+  CHECK(got.find("hidden-1") != std::string::npos);
+  CHECK(got.find("\"waker\":\"mywaker\"") != std::string::npos);
 }

@@ -81,6 +81,7 @@ class RecordedRun : public Recordable {
   std::vector<std::string> detours;  ///< as JSON, in order
   std::uint64_t intervals = 0;
   std::uint64_t reading_ns = 0;  ///< how long the last drain lasts
+  bool wakers = false;           ///< entries tell them
 
  private:
   static StatusView some_status() {
@@ -139,7 +140,8 @@ class RecordedRun : public Recordable {
     }
     const DetourLedger& ledger = cpus_[cpu].add(detour, 25);
     const auto describe = [&](const DetourLedger&, std::size_t index, FeedDetour& to) {
-      if (index % 2 == 0) to.add_detail(DetailKey::pid, detour.start_ns % 1'000);
+      if (index % 2 == 0 || wakers) to.add_detail(DetailKey::pid, detour.start_ns % 1'000);
+      if (wakers) to.add_detail(DetailKey::waker, detour.start_ns % 3 == 0 ? "mywaker" : "theirs");
       if (detour.start_ns % 40 == 0) to.add_detail(DetailKey::service, std::string(250, 'x'));  // soon there is no room
     };
     FeedDetour shown;
