@@ -8,6 +8,7 @@
 #include "account/lost_counts.h"
 #include "account/task_watch.h"
 #include "model/tables.h"
+#include "recording/names_out.h"
 
 namespace noised::recording {
 
@@ -158,8 +159,20 @@ account::LoopCpu& Playback::cpu(std::size_t place) {
 
 const char* Playback::play_source(const Record& record) {
   if (ids_.size() >= SourceTable::kCapacity) return "more sources than there can be";
-  ids_.push_back(sources_.restore(record.kind, record.text, record.category));
+  const bool is_out = names_out_ && record.kind == Kind::task && !is_nobodys(record.text);
+  if (!is_out) {
+    ids_.push_back(sources_.restore(record.kind, record.text, record.category));
+    return nullptr;
+  }
+  const std::uint64_t number = unnamed_.try_emplace(std::string(record.text), unnamed_.size() + 1).first->second;
+  ids_.push_back(sources_.restore(record.kind, "task-" + std::to_string(number), record.category));
   return nullptr;
+}
+
+std::string_view Playback::told(std::string_view details) {
+  if (!names_out_ || details.empty()) return details;
+  told_ = without_names(details);
+  return told_;
 }
 
 const char* Playback::play_interval(const Record& record, PlayerVisitor* visitor) {
@@ -185,7 +198,7 @@ const char* Playback::play_detour(const Record& record, PlayerVisitor* visitor) 
       cpu(record.cpu).add_recorded(detour, recorded.tolerance_ns, recorded.parts);
   if (ledger == nullptr) return "the parts of a detour do not add up";
   behind_ = true;
-  if (visitor != nullptr) visitor->detour(record.cpu, *ledger, record.text);
+  if (visitor != nullptr) visitor->detour(record.cpu, *ledger, told(record.text));
   return nullptr;
 }
 
@@ -353,7 +366,7 @@ const char* Playback::play_loss(const Record& record, PlayerVisitor* visitor) {
   ledger_.set_parts(parts);
   cpu(record.cpu).counter().count(ledger_);
   behind_ = true;
-  if (visitor != nullptr) visitor->loss(record.cpu, loss, ledger_, record.text);
+  if (visitor != nullptr) visitor->loss(record.cpu, loss, ledger_, told(record.text));
   ledger_.entries.clear();
   return nullptr;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,9 @@ class Playback {
   /// From the text of the description's block.
   static Result<std::unique_ptr<Playback>> begin(std::string_view description);
 
+  /// From now on, tasks are called "task-1", "task-2" and so on, but for names that are nobody's (names_out.h), and
+  /// details tell neither names of tasks nor services. Before anything is played.
+  void leave_names_out() { names_out_ = true; }
   /// Plays one block of events. What is wrong with it, if anything: then nothing after it can be played.
   std::optional<std::string> play(std::string_view block, PlayerVisitor* visitor);
   /// Everything that was counted by what was played.
@@ -112,7 +116,11 @@ class Playback {
   std::unordered_map<std::uint32_t, std::uint64_t> lives_;  // by pid, the one that ran last
   std::string checkpoint_problem_;
   bool behind_ = false;
-  std::uint64_t lost_intervals_ = 0;  // by the recorder, as the next
+  [[nodiscard]] std::string_view told(std::string_view details);
+  bool names_out_ = false;
+  std::map<std::string, std::uint64_t> unnamed_;  // tasks that have numbers for names
+  std::string told_;                              // of one detour
+  std::uint64_t lost_intervals_ = 0;              // by the recorder, as the next
   std::uint64_t lost_detours_ = 0;
 };
 
@@ -122,6 +130,8 @@ class Player {
   /// Fails where the file is no recording, or ends before it says of what.
   static Result<Player> open(const std::string& path);
 
+  /// As Playback::leave_names_out().
+  void leave_names_out() { playback_->leave_names_out(); }
   /// Plays the next block; false at the end.
   bool step(PlayerVisitor* visitor = nullptr);
   /// Where and why the recording ended too early; empty if it did not. Known at the end.

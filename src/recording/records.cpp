@@ -82,10 +82,7 @@ void RecordWriter::divided(const RecordedDetour& detour, std::span<const EntryDe
   std::size_t size = 0;
   for (const EntryDetails& each : details) size += each.text.size() + (each.text.size() < 0x80 ? 2 : 3);
   bytes_.number(size);
-  for (const EntryDetails& each : details) {
-    bytes_.byte(static_cast<std::uint8_t>(each.entry | (each.cut ? kCut : 0U)));
-    bytes_.text(each.text);
-  }
+  for (const EntryDetails& each : details) write_details(each, bytes_);
 }
 
 void RecordWriter::gap(std::size_t cpu, RecordTag tag, std::uint64_t start_ns, std::uint64_t end_ns) {
@@ -249,6 +246,11 @@ bool ends_with_checkpoint(std::string_view block, std::size_t cpus) {
   bool checkpoint = false;
   while (reader.next(record)) checkpoint = record.tag == RecordTag::checkpoint;
   return checkpoint && reader.good();
+}
+
+void write_details(const EntryDetails& details, ByteWriter& to) {
+  to.byte(static_cast<std::uint8_t>(details.entry | (details.cut ? kCut : 0U)));
+  to.text(details.text);
 }
 
 bool next_details(ByteReader& from, EntryDetails& details) {

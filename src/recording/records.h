@@ -195,5 +195,7 @@ bool next_entry(ByteReader& from, std::uint64_t& start_ns, account::LedgerEntry&
 
 /// Takes the details of one entry after the other from a detour's text; false at its end, or where it makes no sense.
 bool next_details(ByteReader& from, EntryDetails& details);
+/// Writes what that reads.
+void write_details(const EntryDetails& details, ByteWriter& to);
 
 }  // namespace noised::recording

@@ -18,6 +18,7 @@
 #include "noisectl/replay/replay_watch.h"
 #include "page/charts.h"
 #include "page/collector.h"
+#include "recording/names_out.h"
 #include "recording/player.h"
 #include "views/advice.h"
 #include "views/density.h"
@@ -118,6 +119,8 @@ class Readers : public PlayerVisitor {
   }
   void detour(std::size_t cpu, const DetourLedger& ledger, std::string_view details) override {
     detours.detour(cpu, ledger, details);
+    const std::string nameless = without_names(details);
+    check(nameless.size() <= details.size(), "without names there is less to tell");
     collector_.detour(cpu, ledger, details);
     tails_.detour(cpu, ledger, details);
     advice_.detour(cpu, ledger, details);

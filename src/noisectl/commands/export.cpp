@@ -84,6 +84,8 @@ class ExportCommand final : public MeasuredCommand<ExportOptions> {
         ->type_name("FORMAT");
     sub.add_option("-o,--output", options.output, "what to create")->required()->check(not_empty())->type_name("OUT");
     sub.add_option("FILE", options.input, "the recording")->check(not_empty());
+    sub.add_flag("--without-names", options.without_names,
+                 "call tasks task-1, task-2 and so on, and leave services and jobs out");
     sub.add_flag("--json", options.json, "print what was created, as JSON");
   }
   Status run() override { return run_export(options); }
@@ -111,7 +113,13 @@ Status run_export(const ExportOptions& options) {
   (void)std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error as a full disk is
   Progress shown("exporting");
   Status exported = export_as(
-      options.format, [&measured] { return measured.value().play(); }, options.output,
+      options.format,
+      [&] {
+        auto player = measured.value().play();
+        if (player && options.without_names) player.value().leave_names_out();
+        return player;
+      },
+      options.output,
       [&](double share) {
         shown.show(share);
         return !stop || !came(*stop);

@@ -13,9 +13,10 @@ enum class ExportFormat { perfetto, paraver, ctf, csv };
 
 struct ExportOptions : MeasureOptions {
   ExportFormat format = ExportFormat::perfetto;
-  std::string output;  ///< what to create
-  std::string input;   ///< the recording; empty: as --replay says
-  bool json = false;   ///< say what was created
+  std::string output;          ///< what to create
+  std::string input;           ///< the recording; empty: as --replay says
+  bool json = false;           ///< say what was created
+  bool without_names = false;  ///< of tasks, services and jobs
 };
 
 /// Creates options.output from options.input, or from what Measured gives.
