@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/fixed_work/indirect_cost.h"
 #include "analysis/fixed_work/phase_analysis.h"
+#include "analysis/projection/after_costs.h"
+#include "base/result.h"
 #include "model/report.h"
 #include "model/sources.h"
 
@@ -59,6 +62,13 @@ CpuPhases phases_of(unsigned cpu, const analysis::PhaseAnalysis& analysis, const
 std::string to_text(const std::vector<CpuPhases>& cpus, const PhaseSetting& setting, const Report& report);
 /// The same as one JSON object, schema "noised.phases/1".
 std::string to_json(const std::vector<CpuPhases>& cpus, const PhaseSetting& setting, const Report& report);
+
+/// What a file of noised.phases/1 says of the work behind activations.
+struct PhaseAfterCosts {
+  std::vector<analysis::AfterCost> costs;  ///< means of all CPUs, by activations
+  std::vector<std::string> unknown;        ///< sources without a cost, "kind:name"
+};
+Result<PhaseAfterCosts> parse_after_costs(std::string_view json);
 
 /// One of two recordings.
 struct ComparedPhases {

@@ -12,6 +12,7 @@
 #include "model/json_fields.h"
 #include "model/json_parts.h"
 #include "views/report.h"
+#include "views/sources.h"
 #include "views/text.h"
 #include "views/views.h"
 
@@ -87,7 +88,7 @@ std::string together_text(const analysis::Estimate& together) {
 namespace {
 
 std::string removable_label(const analysis::RemovableSource& source) {
-  return fmt::format("{}:{}", to_string(source.kind), printable(source.name));
+  return printable(short_label(to_string(source.kind), source.name));
 }
 
 std::string ns_text(double ns) { return format_duration(static_cast<std::uint64_t>(std::llround(ns))); }
@@ -106,6 +107,21 @@ std::string head_text(const ProjectionView& view) {
                     "{} may be\n"
                     "unseen, however long it is, and moods that last longer than {} may look like none.\n",
                     assumed_text(projection), long_time_text(projection.unseen_ns), mood_text(projection));
+}
+
+std::string indirect_text(const ProjectionView& view) {
+  if (!view.indirect) return "";
+  const analysis::CostEstimate& added = view.indirect->added;
+  std::uint64_t stolen_ns = 0;
+  for (const ReportCpu& cpu : view.report.cpus) stolen_ns += cpu.detour_ns;
+  const auto share = [&](double ns) { return format_share(stolen_ns == 0 ? 0 : ns / static_cast<double>(stolen_ns)); };
+  std::string text = fmt::format(
+      "Detours are longer by what they cost the work behind them, by {}: {} in all, {} ({} to {}) of the stolen time.\n"
+      "How well that is known is not in the intervals below.\n",
+      printable(view.indirect->file), ns_text(added.ns), share(added.ns), share(added.low_ns), share(added.high_ns));
+  if (!view.indirect->unknown.empty())
+    text += printable(fmt::format("Of these it is not known: {}", fmt::join(view.indirect->unknown, ", "))) + "\n";
+  return text;
 }
 
 std::string delays_text(const analysis::Projection& projection) {
@@ -227,7 +243,7 @@ std::string to_text(const ProjectionView& view) {
            fmt::format("\nno phase of {} was observed: the longest time that a CPU was observed at a stretch is {}\n",
                        format_duration(projection.grain_ns), format_duration(view.longest_stretch_ns)) +
            report_tail(view.report);
-  text += head_text(view);
+  text += head_text(view) + indirect_text(view);
   if (projection.together) text += "\n" + together_text(*projection.together) + "\n";
   text += delays_text(projection) + exceeded_text(projection) + sizes_text(projection);
   return text + gains_text(projection) + others_text(view) + report_tail(view.report);
@@ -338,28 +354,35 @@ std::string to_json(const ProjectionView& view) {
   const analysis::DelayedShare first = projection.delayed.empty() ? analysis::DelayedShare() : projection.delayed[0];
   Json ranked_by = nullptr;
   if (projection.ranked_by) ranked_by = projection.sizes[*projection.ranked_by].nodes;
-  return dump(Json{{"schema", "noised.projection/1"},
-                   {"grain_ns", projection.grain_ns},
-                   {"cpus", projection.cpus},
-                   {"cpus_without_a_phase", projection.left_out},
-                   {"longest_stretch_ns", view.longest_stretch_ns},
-                   {"observed_ns", projection.observed_ns},
-                   {"unseen_ns", projection.unseen_ns},
-                   {"confidence", 0.95},
-                   {"p", estimate_json(first.p)},
-                   {"p_at_most", or_null(first.at_most)},
-                   {"delays", delays_json(projection.delayed)},
-                   {"joint", projection.joint},
-                   {"not_joint_because", not_joint_because(projection)},
-                   {"together", projection.together ? estimate_json(*projection.together) : Json(nullptr)},
-                   {"exceeded", exceeded_json(projection.exceeded)},
-                   {"sizes", sizes_json(projection.sizes)},
-                   {"ranked_by_nodes", std::move(ranked_by)},
-                   {"sources", gains_json(projection)},
-                   {"sources_not_projected", sources_json(not_projected(view))},
-                   {"sources_not_timed", sources_json(view.untimed)},
-                   {"lost", lost_json(view.report.lost)},
-                   {"unsupported", view.report.unsupported}});
+  Json json{{"schema", "noised.projection/1"},
+            {"grain_ns", projection.grain_ns},
+            {"cpus", projection.cpus},
+            {"cpus_without_a_phase", projection.left_out},
+            {"longest_stretch_ns", view.longest_stretch_ns},
+            {"observed_ns", projection.observed_ns},
+            {"unseen_ns", projection.unseen_ns},
+            {"confidence", 0.95},
+            {"p", estimate_json(first.p)},
+            {"p_at_most", or_null(first.at_most)},
+            {"delays", delays_json(projection.delayed)},
+            {"joint", projection.joint},
+            {"not_joint_because", not_joint_because(projection)},
+            {"together", projection.together ? estimate_json(*projection.together) : Json(nullptr)},
+            {"exceeded", exceeded_json(projection.exceeded)},
+            {"sizes", sizes_json(projection.sizes)},
+            {"ranked_by_nodes", std::move(ranked_by)},
+            {"sources", gains_json(projection)},
+            {"sources_not_projected", sources_json(not_projected(view))},
+            {"sources_not_timed", sources_json(view.untimed)},
+            {"lost", lost_json(view.report.lost)},
+            {"unsupported", view.report.unsupported}};
+  if (view.indirect)
+    json["indirect"] = Json{{"file", view.indirect->file},
+                            {"added_ns", std::llround(view.indirect->added.ns)},
+                            {"low_ns", std::llround(view.indirect->added.low_ns)},
+                            {"high_ns", std::llround(view.indirect->added.high_ns)},
+                            {"unknown", view.indirect->unknown}};
+  return dump(json);
 }
 
 }  // namespace noised::views

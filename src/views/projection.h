@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/fixed_work/indirect_cost.h"
 #include "analysis/projection/estimate.h"
 #include "analysis/projection/projection.h"
 #include "model/report.h"
@@ -37,8 +39,16 @@ std::string slowdown_range(const analysis::Estimate& excess);
 /// The same of a job, or that it is at least what it is on fewer nodes; empty if nothing is known.
 std::string slowdown_limits(const analysis::JobSize& size);
 
+/// What was added to the detours: costs of the work behind them, which phases of fixed work have shown.
+struct AddedIndirect {
+  std::string file;                  ///< they are from
+  analysis::CostEstimate added;      ///< to all detours; the ends of the costs' intervals
+  std::vector<std::string> unknown;  ///< sources of that file without a cost
+};
+
 struct ProjectionView {
   analysis::Projection projection;
+  std::optional<AddedIndirect> indirect;               ///< nothing: detours are as they were recorded
   std::vector<analysis::RemovableSource> all_sources;  ///< with a time; those that were not projected among them
   std::vector<analysis::RemovableSource> untimed;      ///< that were only counted
   std::uint64_t longest_stretch_ns = 0;                ///< of time that was observed, on any CPU

@@ -98,6 +98,28 @@ std::uint64_t observed_ns_of(const Report& report, unsigned cpu) {
 
 bool timed(const ReportSource& source) { return source.kind != "page_fault" || source.max_ns != 0; }
 
+bool is_event(const ReportSource& source) {
+  return source.kind != "overhead" && source.kind != "hypervisor" && source.kind != "hardware" &&
+         source.kind != "unexplained";
+}
+
+std::string short_label(std::string_view kind, std::string_view name) {
+  return kind == name ? std::string(kind) : fmt::format("{}:{}", kind, name);
+}
+
+std::string short_label(const ReportSource& source) { return short_label(source.kind, source.name); }
+
+std::string short_labels(const std::vector<std::string>& labels) {
+  std::string text;
+  for (const std::string& label : labels) {
+    const std::size_t colon = std::min(label.find(':'), label.size());
+    const std::string_view kind = std::string_view(label).substr(0, colon);
+    const bool is_double = colon != label.size() && kind == std::string_view(label).substr(colon + 1);
+    text += (text.empty() ? "" : " + ") + (is_double ? std::string(kind) : label);
+  }
+  return text;
+}
+
 std::string label(const ReportSource& source) { return source.kind + ":" + source.name; }
 
 Cell time_of(const ReportSource& source, std::uint64_t ns) { return timed(source) ? time_cell(ns) : unknown_cell(); }

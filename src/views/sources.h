@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/report.h"
@@ -29,8 +30,16 @@ std::uint64_t observed_ns_of(const Report& report, unsigned cpu);
 /// duration. What is absent is not zero.
 bool timed(const ReportSource& source);
 
+/// False for time in no interval (hypervisor, hardware, overhead, unexplained): it lasts, but does not happen.
+bool is_event(const ReportSource& source);
+
 /// "kind:name".
 std::string label(const ReportSource& source);
+/// The same for people: of what is named like its kind, "hypervisor".
+std::string short_label(std::string_view kind, std::string_view name);
+std::string short_label(const ReportSource& source);
+/// The same of labels: "vector:local_timer + hypervisor".
+std::string short_labels(const std::vector<std::string>& labels);
 
 /// One of the source's times; unknown if it has none.
 Cell time_of(const ReportSource& source, std::uint64_t ns);

@@ -2,12 +2,13 @@
 #include "analysis/projection/node_phases.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace noised::analysis {
 
 NodePhases::NodePhases(std::uint64_t grain_ns, std::span<const std::uint64_t> observed_ns,
-                       std::uint64_t all_observed_ns, std::span<const RemovableSource> sources)
-    : waiting_(observed_ns.size()) {
+                       std::uint64_t all_observed_ns, std::span<const RemovableSource> sources, AfterCosts* after)
+    : after_(after), waiting_(observed_ns.size()) {
   for (const RemovableSource& source : sources) {
     if (source.id >= numbers_.size()) numbers_.resize(source.id + 1, SIZE_MAX);
     numbers_[source.id] = kinds_.size();
@@ -44,6 +45,24 @@ void NodePhases::find_gone(const account::DetourLedger& ledger, std::uint64_t* g
   }
 }
 
+// Of what goes with a source only its own activations are told apart here.
+void NodePhases::add_after(const account::DetourLedger& ledger, std::uint64_t after_ns, std::uint64_t* gone_ns) {
+  own_after_.assign(kinds_.size(), 0);
+  double sum_ns = 0;
+  for (const account::LedgerEntry& entry : ledger.entries) {
+    const double own_ns = after_->of(entry.source);
+    sum_ns += own_ns;
+    if (entry.source < numbers_.size() && numbers_[entry.source] != SIZE_MAX)
+      own_after_[numbers_[entry.source]] += own_ns;
+  }
+  const std::uint64_t most_ns = ledger.detour.end_ns - ledger.detour.start_ns + after_ns;
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const double left_ns = std::max(sum_ns - own_after_[i], 0.0);
+    const std::uint64_t rest_ns = std::min(static_cast<std::uint64_t>(std::llround(left_ns)), after_ns);
+    if (own_after_[i] != 0) gone_ns[i] = std::min(gone_ns[i] + (after_ns - rest_ns), most_ns);
+  }
+}
+
 void NodePhases::slide(std::size_t cpu) {
   const std::size_t sources = kinds_.size();
   Waiting& waiting = waiting_[cpu];
@@ -60,8 +79,15 @@ void NodePhases::slide(std::size_t cpu) {
 
 void NodePhases::add(std::size_t cpu, const account::DetourLedger& ledger) {
   Waiting& waiting = waiting_[cpu];
-  if (!kinds_.empty()) find_gone(ledger, &waiting.gone_ns[waiting.detours.size() * kinds_.size()]);
-  waiting.detours.push_back(ledger.detour);
+  std::uint64_t* const gone_ns = kinds_.empty() ? nullptr : &waiting.gone_ns[waiting.detours.size() * kinds_.size()];
+  if (gone_ns != nullptr) find_gone(ledger, gone_ns);
+  Detour detour = ledger.detour;
+  if (after_ != nullptr) {
+    const std::uint64_t after_ns = after_->take(ledger);
+    detour.end_ns += after_ns;
+    if (gone_ns != nullptr) add_after(ledger, after_ns, gone_ns);
+  }
+  waiting.detours.push_back(detour);
   if (waiting.detours.size() < kTogether) return;
   // Of all CPUs, for the others wait for one that has few.
   for (std::size_t each = 0; each < waiting_.size(); ++each) slide(each);

@@ -9,10 +9,12 @@
 #include <string>
 #include <utility>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "noisectl/client/measured.h"
 #include "noisectl/client/output.h"
 #include "noisectl/commands/options.h"
+#include "views/phases.h"
 #include "views/projection.h"
 
 namespace noised::client {
@@ -157,8 +159,9 @@ void ObservedTotals::end_stretch(std::size_t cpu, std::uint64_t last_ns) {
 }
 
 PhasesVisitor::PhasesVisitor(const recording::Playback& playback, const ObservedTotals& totals, std::uint64_t grain_ns,
-                             std::span<const analysis::RemovableSource> sources)
-    : ObservedVisitor(playback), places_(cpus(), kNone) {
+                             std::span<const analysis::RemovableSource> sources,
+                             std::span<const analysis::AfterCost> after)
+    : ObservedVisitor(playback), places_(cpus(), kNone), after_(after, playback.sources()) {
   std::vector<std::uint64_t> observed_ns;
   for (std::size_t cpu = 0; cpu < cpus(); ++cpu) {
     if (totals.longest_ns(cpu) <= grain_ns) continue;
@@ -166,7 +169,8 @@ PhasesVisitor::PhasesVisitor(const recording::Playback& playback, const Observed
     observed_ns.push_back(totals.observed_ns(cpu));
   }
   const auto least = std::min_element(observed_ns.begin(), observed_ns.end());
-  phases_.emplace(grain_ns, observed_ns, least == observed_ns.end() ? 0 : *least, sources);
+  phases_.emplace(grain_ns, observed_ns, least == observed_ns.end() ? 0 : *least, sources,
+                  after.empty() ? nullptr : &after_);
 }
 
 void PhasesVisitor::begin_stretch(std::size_t cpu, std::uint64_t first_ns) {
@@ -216,7 +220,23 @@ std::size_t most_sources(std::size_t cpus) {
   return std::clamp(kMostOfAllCpus / std::max<std::size_t>(cpus, 1), kLeastSources, kMostSources);
 }
 
+constexpr std::size_t kLargestCosts = std::size_t{16} << 20U;
+
+Result<views::PhaseAfterCosts> read_indirect(const std::string& path) {
+  if (path.empty()) return views::PhaseAfterCosts();
+  const auto text = read_file(path, kLargestCosts);
+  if (!text) return usage_error("--indirect: " + text.error().what, "make it with 'noisectl phases --json'");
+  auto costs = views::parse_after_costs(text.value());
+  if (!costs) return usage_error("--indirect " + path + ": " + costs.error().what, costs.error().remedy);
+  if (costs.value().costs.empty())
+    return usage_error("--indirect " + path + ": it has no cost of the work behind a source",
+                       "measure phases for longer");
+  return costs;
+}
+
 Status run_project(const ProjectOptions& options) {
+  const auto indirect = read_indirect(options.indirect);
+  if (!indirect) return indirect.error();
   const auto measured = Measured::get(options);
   if (!measured) return measured.error();
   auto first = measured.value().play();
@@ -233,12 +253,14 @@ Status run_project(const ProjectOptions& options) {
   auto second = measured.value().play();
   if (!second) return second.error();
   recording::Player& player = second.value();
-  PhasesVisitor phases(player.playback(), totals, options.projected_grain_ns, input.sources);
+  PhasesVisitor phases(player.playback(), totals, options.projected_grain_ns, input.sources, indirect.value().costs);
   play_all(player, &phases);
   phases.finish();
 
   views::ProjectionView view = projection_of(std::move(input), totals, phases, player.playback());
   view.report = player.report();
+  if (!options.indirect.empty())
+    view.indirect = views::AddedIndirect{options.indirect, phases.after(), indirect.value().unknown};
   Output output(stdout);
   output.write(options.json ? views::to_json(view) + "\n" : views::to_text(view));
   if (Status done = output.finish(); !done) return done;
@@ -256,6 +278,11 @@ class ProjectCommand final : public MeasuredCommand<ProjectOptions> {
         ->capture_default_str()
         ->type_name("LIST");
     add_delays(sub, delays_);
+    sub.add_option(
+           "--indirect", options.indirect,
+           "make each detour longer by what it costs the work behind it, as 'noisectl phases --json' printed it")
+        ->check(not_empty())
+        ->type_name("FILE");
     add_json(sub, options.json);
   }
   Status read() override {

@@ -24,6 +24,7 @@ struct ProjectOptions : MeasureOptions {
   std::uint64_t projected_grain_ns = 0;  ///< work of a phase of the job
   std::vector<std::uint64_t> nodes;      ///< its sizes, rising
   std::vector<double> delays;            ///< shares of the grain, rising
+  std::string indirect;                  ///< what 'noisectl phases --json' printed; empty: nothing is added
 };
 
 // Sizes of a job, as users write them.
@@ -114,9 +115,11 @@ class PhasesVisitor : public ObservedVisitor {
  public:
   /// `totals` is of the same recording.
   PhasesVisitor(const recording::Playback& playback, const ObservedTotals& totals, std::uint64_t grain_ns,
-                std::span<const analysis::RemovableSource> sources);
+                std::span<const analysis::RemovableSource> sources, std::span<const analysis::AfterCost> after = {});
 
   [[nodiscard]] const analysis::NodePhases& phases() const { return *phases_; }
+  /// What was added to detours for the work behind them.
+  [[nodiscard]] const analysis::CostEstimate& after() const { return after_.taken(); }
   /// Whether it is one of them. They have the order of the recording.
   [[nodiscard]] bool has(std::size_t cpu) const { return places_[cpu] != kNone; }
 
@@ -129,6 +132,7 @@ class PhasesVisitor : public ObservedVisitor {
   static constexpr std::size_t kNone = SIZE_MAX;
 
   std::vector<std::size_t> places_;  // by CPU: among those of phases_
+  analysis::AfterCosts after_;
   std::optional<analysis::NodePhases> phases_;
 };
 
