@@ -120,6 +120,11 @@ std::string reasons_text(const analysis::DensityComparison& cpu) {
       distance_text(cpu.with_activity), cpu.detours - cpu.detours_with_activity,
       cpu.stretches - cpu.stretches_in_detours);
   text += fmt::format(
+      "         {} of these, when to each stretch of kernel activity a fixed overhead is added, the mean of its kind "
+      "in "
+      "other seconds ({} stretches have one)\n",
+      distance_text(cpu.predicted), cpu.predicted_stretches);
+  text += fmt::format(
       "         {} when from the other {} detours overhead ({} each, on average) and time without a cause ({} each) "
       "are "
       "taken out too, and from their {} stretches the pauses\n",
@@ -151,6 +156,8 @@ Json cpu_json(const analysis::DensityComparison& cpu) {
               {"without_cause_ns", cpu.without_cause_ns},
               {"distance", distance_json(cpu.as_seen)},
               {"distance_with_activity", distance_json(cpu.with_activity)},
+              {"distance_predicted", distance_json(cpu.predicted)},
+              {"predicted_stretches", cpu.predicted_stretches},
               {"distance_explained", distance_json(cpu.explained)},
               {"bandwidth_decades", cpu.curves.bandwidth},
               {"points", std::move(points)}};

@@ -27,8 +27,10 @@ void Stretches::begin(std::uint64_t first_ns) {
 
 void Stretches::add(const Interval& interval) {
   if (interval.start_ns < first_ns_) return;
-  Piece piece{interval.start_ns, interval.end_ns, false};
+  Piece piece{interval.start_ns, interval.end_ns, false, interval.kind};
   while (!held_.empty() && held_.back().end_ns >= piece.start_ns) {
+    // What began later is inside of it, or comes after it.
+    if (held_.back().start_ns < piece.start_ns) piece.entry = held_.back().entry;
     piece.start_ns = std::min(piece.start_ns, held_.back().start_ns);
     piece.end_ns = std::max(piece.end_ns, held_.back().end_ns);
     piece.in_detour |= held_.back().in_detour;
@@ -70,7 +72,7 @@ void Stretches::settle_first() {
   const bool joins = open_ && (piece.start_ns <= open_->end_ns || piece.start_ns - open_->end_ns <= joined_within_ns_);
   if (!joins) {
     close();
-    open_ = Stretch{piece.start_ns, piece.end_ns, piece.end_ns - piece.start_ns, piece.in_detour};
+    open_ = Stretch{piece.start_ns, piece.end_ns, piece.end_ns - piece.start_ns, piece.in_detour, piece.entry};
     return;
   }
   // One that was cut may be followed by an interval around it: no time may count twice.
@@ -99,8 +101,27 @@ std::uint64_t LeastOverhead::bound_ns(std::uint64_t threshold_ns) const {
   return std::max(threshold_ns, least_ns_.value_or(0));
 }
 
-Distributions::Distributions(std::uint64_t joined_within_ns)
-    : stretches_(joined_within_ns, [this](const Stretch& stretch) { take(stretch); }) {
+namespace {
+
+std::size_t parity_of(std::uint64_t time_ns) { return time_ns / 1'000'000'000 % 2; }
+
+}  // namespace
+
+void FixedOverheads::add(const account::DetourLedger& ledger) {
+  if (ledger.entries.empty() || ledger.explained_ns == 0 || ledger.detour.in_doubt) return;
+  const auto kind = static_cast<std::size_t>(ledger.entries.front().kind);
+  Sum& sum = sums_[parity_of(ledger.detour.start_ns)][kind];
+  sum.ns = saturating_add(sum.ns, ledger.overhead_ns);
+  ++sum.count;
+}
+
+std::optional<std::uint64_t> FixedOverheads::of(std::uint64_t start_ns, Kind entry) const {
+  const Sum& sum = sums_[1 - parity_of(start_ns)][static_cast<std::size_t>(entry)];
+  return sum.count < kLeast ? std::nullopt : std::optional(sum.ns / sum.count);
+}
+
+Distributions::Distributions(std::uint64_t joined_within_ns, FixedOverheads overheads)
+    : stretches_(joined_within_ns, [this](const Stretch& stretch) { take(stretch); }), overheads_(overheads) {
   result_.joined_within_ns = joined_within_ns;
 }
 
@@ -119,6 +140,10 @@ void Distributions::take(const Stretch& stretch) {
   ++result_.stretches_in_detours;
   rebuilt_in_detours_.add(duration_ns);
   rebuilt_busy_.add(stretch.busy_ns);
+  const auto overhead_ns = overheads_.of(stretch.start_ns, stretch.entry);
+  if (!overhead_ns) return;
+  ++result_.predicted_stretches;
+  rebuilt_predicted_.add(saturating_add(duration_ns, *overhead_ns));
 }
 
 void Distributions::add(const account::DetourLedger& ledger) {
@@ -131,6 +156,8 @@ void Distributions::add(const account::DetourLedger& ledger) {
   ++result_.detours_with_activity;
   user_with_activity_.add(duration_ns);
   user_explained_.add(ledger.explained_ns);
+  if (!ledger.entries.empty() && overheads_.of(ledger.detour.start_ns, ledger.entries.front().kind))
+    user_predicted_.add(duration_ns);
   result_.overhead_ns = saturating_add(result_.overhead_ns, ledger.overhead_ns);
   result_.without_cause_ns = saturating_add(result_.without_cause_ns, ledger.outside_ns() + ledger.unexplained_ns);
 }
@@ -142,6 +169,7 @@ DensityComparison Distributions::finish(unsigned cpu) {
   result_.cut_stretches = stretches_.cut();
   result_.as_seen = distance(user_, rebuilt_);
   result_.with_activity = distance(user_with_activity_, rebuilt_in_detours_);
+  result_.predicted = distance(user_predicted_, rebuilt_predicted_);
   result_.explained = distance(user_explained_, rebuilt_busy_);
   result_.curves = estimate_densities(user_, rebuilt_);
   return result_;

@@ -3,6 +3,7 @@
 // distribution).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -24,6 +25,7 @@ struct Stretch {
   std::uint64_t end_ns = 0;
   std::uint64_t busy_ns = 0;  ///< without the pauses
   bool in_detour = false;     ///< the loop saw a detour that touches it
+  Kind entry = Kind::none;    ///< of the interval with which it begins, the outermost
 };
 
 /// Intervals of one CPU, in order of their end, become stretches, in order of time: nested and overlapping intervals
@@ -60,6 +62,7 @@ class Stretches {
     std::uint64_t start_ns;
     std::uint64_t end_ns;
     bool in_detour;
+    Kind entry;
   };
   void settle_before(std::uint64_t time_ns);
   void settle_first();
@@ -72,6 +75,24 @@ class Stretches {
   std::optional<Stretch> open_;  // complete, but what follows may be part of it
   std::uint64_t instants_ = 0;
   std::uint64_t cut_ = 0;
+};
+
+/// What it costs to enter the kernel and to leave it, by the kind of the interval with which a detour begins: the mean
+/// of its overhead. It is learned in the even seconds for the odd ones, and the other way round, so that no detour is
+/// compared with a remainder of its own.
+class FixedOverheads {
+ public:
+  void add(const account::DetourLedger& ledger);
+  /// For what begins at this time, in ns; nothing where the other seconds do not tell.
+  [[nodiscard]] std::optional<std::uint64_t> of(std::uint64_t start_ns, Kind entry) const;
+
+ private:
+  struct Sum {
+    std::uint64_t ns = 0;
+    std::uint64_t count = 0;
+  };
+  static constexpr std::uint64_t kLeast = 30;
+  std::array<std::array<Sum, kKindCount>, 2> sums_;  // by second, even or odd, and kind
 };
 
 /// The two distributions of one CPU compared. A distance is nothing where one of the two is empty.
@@ -90,6 +111,10 @@ struct DensityComparison {
   std::uint64_t without_cause_ns = 0;   ///< of the same: hypervisor, hardware, unexplained
   std::optional<double> as_seen;        ///< all detours against all stretches
   std::optional<double> with_activity;  ///< detours with activity against stretches in detours
+  /// Detours with activity, as they were seen, against stretches in detours, each with the fixed overhead of its kind;
+  /// of those that have one.
+  std::optional<double> predicted;
+  std::uint64_t predicted_stretches = 0;  ///< so many have
   std::optional<double> explained;  ///< the same, detours less overhead_ns and without_cause_ns, stretches less pauses
   DensityCurves curves;             ///< of all detours, and of all stretches
 };
@@ -111,7 +136,7 @@ class LeastOverhead {
 /// Takes the events of one CPU as they were recorded. Memory is that of its histograms, and of Stretches.
 class Distributions {
  public:
-  explicit Distributions(std::uint64_t joined_within_ns);
+  explicit Distributions(std::uint64_t joined_within_ns, FixedOverheads overheads = {});
   Distributions(const Distributions&) = delete;
   Distributions& operator=(const Distributions&) = delete;
   ~Distributions() = default;
@@ -134,6 +159,7 @@ class Distributions {
   void note_length(std::uint64_t duration_ns);
 
   Stretches stretches_;
+  FixedOverheads overheads_;
   DensityComparison result_;
   Histogram user_;
   Histogram user_with_activity_;
@@ -141,6 +167,8 @@ class Distributions {
   Histogram rebuilt_;
   Histogram rebuilt_in_detours_;
   Histogram rebuilt_busy_;
+  Histogram user_predicted_;  // of kinds whose overhead is known, as the next
+  Histogram rebuilt_predicted_;
 };
 
 }  // namespace noised::analysis

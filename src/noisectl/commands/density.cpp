@@ -19,10 +19,12 @@ std::vector<std::uint64_t> PauseVisitor::bounds() const {
   return bounds;
 }
 
-DensityVisitor::DensityVisitor(const recording::Playback& playback, const std::vector<std::uint64_t>& bounds)
+DensityVisitor::DensityVisitor(const recording::Playback& playback, const std::vector<std::uint64_t>& bounds,
+                               const std::vector<analysis::FixedOverheads>& overheads)
     : playback_(playback) {
   cpus_.reserve(bounds.size());
-  for (const std::uint64_t bound_ns : bounds) cpus_.push_back(std::make_unique<analysis::Distributions>(bound_ns));
+  for (std::size_t i = 0; i < bounds.size(); ++i)
+    cpus_.push_back(std::make_unique<analysis::Distributions>(bounds[i], overheads[i]));
 }
 
 std::vector<analysis::DensityComparison> DensityVisitor::finish() {
@@ -49,7 +51,7 @@ Result<Densities> densities_of(const Measured& measured) {
   play_all(first.value(), &pauses);
   auto second = measured.play();
   if (!second) return second.error();
-  DensityVisitor visitor(second.value().playback(), pauses.bounds());
+  DensityVisitor visitor(second.value().playback(), pauses.bounds(), pauses.overheads());
   play_all(second.value(), &visitor);
   std::vector<analysis::DensityComparison> cpus = visitor.finish();
   analysis::DensityCurves all = visitor.all();

@@ -14,30 +14,36 @@ namespace noised::client {
 
 // The distributions of every CPU, out of a recording.
 
-/// The first time through the recording: what pause on each CPU divides a stretch.
+/// The first time through the recording: what pause on each CPU divides a stretch, and what an entry into the kernel
+/// costs there.
 class PauseVisitor : public recording::PlayerVisitor {
  public:
   /// `playback` must outlive this.
   explicit PauseVisitor(const recording::Playback& playback)
-      : playback_(playback), cpus_(playback.description().base.cpus.size()) {}
+      : playback_(playback), cpus_(playback.description().base.cpus.size()), overheads_(cpus_.size()) {}
 
   void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view /*details*/) override {
     cpus_[cpu].add(ledger);
+    overheads_[cpu].add(ledger);
   }
 
   /// In ns, by CPU.
   [[nodiscard]] std::vector<std::uint64_t> bounds() const;
+  /// By CPU.
+  [[nodiscard]] const std::vector<analysis::FixedOverheads>& overheads() const { return overheads_; }
 
  private:
   const recording::Playback& playback_;
   std::vector<analysis::LeastOverhead> cpus_;
+  std::vector<analysis::FixedOverheads> overheads_;
 };
 
 /// The second time.
 class DensityVisitor : public recording::PlayerVisitor {
  public:
-  /// `playback` must outlive this; `bounds` are those of a PauseVisitor.
-  DensityVisitor(const recording::Playback& playback, const std::vector<std::uint64_t>& bounds);
+  /// `playback` must outlive this; the others are those of a PauseVisitor.
+  DensityVisitor(const recording::Playback& playback, const std::vector<std::uint64_t>& bounds,
+                 const std::vector<analysis::FixedOverheads>& overheads);
 
   void begins(std::size_t cpu, std::uint64_t first_ns) override { cpus_[cpu]->begin(first_ns); }
   void interval(std::size_t cpu, const Interval& interval) override { cpus_[cpu]->add(interval); }

@@ -82,7 +82,7 @@ Status play_second(const Measured& measured, const FirstTime& first, const PageO
   const recording::Playback& playback = player.playback();
   const analysis::Machine machine = analysis::read_machine(parts.description, options.here, first.tasks.pids());
   page::Tails tails(parts.merged.sources, playback);
-  DensityVisitor densities(playback, first.bounds);
+  DensityVisitor densities(playback, first.bounds, first.pauses.overheads());
   PhasesVisitor sliding(playback, first.totals, options.grain_ns, first.projected);
   AdviceVisitor advice(playback, machine);
   std::vector<recording::PlayerVisitor*> visitors{&tails, &densities, &sliding, &advice};

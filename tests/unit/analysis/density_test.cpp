@@ -210,3 +210,44 @@ TEST_CASE("the longest pause that divides nothing is the least overhead of a sou
   CHECK(least.bound_ns(200) == 7'000);
   CHECK(least.bound_ns(8'000) == 8'000);
 }
+
+TEST_CASE("a fixed overhead of its kind, learned in other seconds, makes a stretch as long as its detour",
+          "[analysis]") {
+  // In even seconds an entry costs 5 or 7 us, in odd ones 6: nobody's own is taken.
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  constexpr std::uint64_t kStep = 1'000'000;
+  FixedOverheads overheads;
+  std::vector<DetourLedger> ledgers;
+  std::vector<Interval> intervals;
+  for (std::uint64_t i = 0; i < 4'000; ++i) {
+    const std::uint64_t at = i * kStep;
+    const bool odd = at / kSecond % 2 == 1;
+    const Kind kind = i % 400 < 2 ? Kind::nmi : Kind::vector;  // five a second: too few to know
+    const std::uint64_t overhead = odd ? 6'000 : i % 2 == 0 ? 5'000 : 7'000;
+    const std::uint64_t busy = 1'000 + i;
+    DetourLedger ledger = dense(at, busy, overhead, 0);
+    ledger.entries.push_back({0, kind, 0, 0, at + overhead, busy, 0, 0});
+    overheads.add(ledger);
+    ledgers.push_back(ledger);
+    Interval interval;
+    interval.kind = kind;
+    interval.start_ns = at + overhead;
+    interval.end_ns = interval.start_ns + busy;
+    intervals.push_back(interval);
+  }
+  CHECK(overheads.of(kSecond, Kind::vector) == 6'000);
+  CHECK(overheads.of(0, Kind::vector) == 6'000);
+  CHECK_FALSE(overheads.of(0, Kind::nmi));
+  CHECK_FALSE(overheads.of(0, Kind::irq));
+  Distributions distributions(200, overheads);
+  for (std::size_t i = 0; i < ledgers.size(); ++i) {
+    distributions.add(intervals[i]);
+    distributions.add(ledgers[i]);
+  }
+  const DensityComparison result = distributions.finish(0);
+  CHECK(result.predicted_stretches == 4'000 - 20);
+  CHECK(result.with_activity.value() > 0.9);
+  CHECK(result.predicted.value() < 0.15);
+  CHECK(result.predicted.value() > 0);  // half of them cost 1 us more or less than is known of them
+  CHECK(Distributions(200).finish(0).predicted == std::nullopt);
+}
