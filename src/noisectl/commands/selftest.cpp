@@ -16,7 +16,9 @@
 
 #include <fmt/format.h>
 
+#include "base/clocks.h"
 #include "base/cpus.h"
+#include "noisectl/client/last_selftest.h"
 #include "noisectl/client/output.h"
 #include "noisectl/client/quiet.h"
 #include "noisectl/commands/options.h"
@@ -188,13 +190,23 @@ Result<std::vector<Row>> run_trials(HttpClient& client, const std::vector<Trial>
   return rows;
 }
 
+std::uint64_t failed_of(const std::vector<Row>& rows) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count(rows, selftest::Verdict::fail, [](const Row& row) { return row.verdict; }));
+}
+
+LastSelftest summary(const std::string& kernel, const std::vector<Row>& rows) {
+  const auto judged =
+      std::ranges::count_if(rows, [](const Row& row) { return row.verdict != selftest::Verdict::unsupported; });
+  return {utc_now(), kernel, NOISED_VERSION, static_cast<std::uint64_t>(judged), failed_of(rows)};
+}
+
 Status print(const SelftestOptions& options, const std::vector<Row>& rows) {
   Output output(stdout);
   output.write(options.json ? selftest::rows_to_json(rows) + "\n" : selftest::rows_to_text(rows));
   if (Status written = output.finish(); !written) return written;
   if (selftest::all_pass(rows)) return success();
-  const auto failed =
-      std::count_if(rows.begin(), rows.end(), [](const Row& row) { return row.verdict == selftest::Verdict::fail; });
+  const std::uint64_t failed = failed_of(rows);
   return failed == 0 ? failure("selftest: nothing could be tested here", "run as root")
                      : failure(fmt::format("selftest: {} of {} trials failed", failed, rows.size()));
 }
@@ -230,6 +242,11 @@ Status run_selftest(const SelftestOptions& options) {
   if (Status settled = wait_until_settled(status.value(), stop.fd()); !settled) return settled;
   const Result<std::vector<Row>> rows = run_trials(client.value(), trials.value(), chosen, stop.fd());
   if (!rows) return rows.error();
+  // One of some kinds of noise, or of one CPU, says less than reports would make of it.
+  if (options.only.empty() && !options.cpu) {
+    if (Status kept = keep_last_selftest(summary(status.value().kernel, rows.value()), last_selftest_path()); !kept)
+      std::fputs(("noisectl: " + kept.error().line() + "\n").c_str(), stderr);
+  }
   return print(options, rows.value());
 }
 
