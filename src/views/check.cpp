@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "model/json_fields.h"
 #include "model/json_parts.h"
+#include "views/sources.h"
 #include "views/text.h"
 #include "views/views.h"
 
@@ -25,7 +26,7 @@ std::string by_whom(const CheckExcess& excess) {
   std::string text;
   for (std::size_t i = 0; i < std::min(kFindings, excess.by.size()); ++i) {
     const ReportPart& part = excess.by[i];
-    text += fmt::format("{}{}:{} {}", i == 0 ? ", by " : ", ", printable(part.kind), printable(part.name),
+    text += fmt::format("{}{} {}", i == 0 ? ", by " : ", ", printable(short_label(part.kind, part.name)),
                         format_duration(part.self_ns));
   }
   return text + (excess.by.size() > kFindings ? ", ..." : "");

@@ -4,6 +4,7 @@
 #include "views/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -12,9 +13,9 @@
 #include "base/text.h"
 #include "model/json_parts.h"
 #include "views/lost.h"
-#include "views/own.h"
 #include "views/sources.h"
 #include "views/text.h"
+#include "views/verdict.h"
 #include "views/views.h"
 
 namespace noised::views {
@@ -50,16 +51,6 @@ std::string ledger(const Report& report) {
                format_duration(cpu.hardware_ns), format_duration(cpu.unexplained_ns),
                cpu.containment ? format_containment(*cpu.containment) : "-"});
   return "\nstolen time by CPU (share: of the time observed)\n" + table.text();
-}
-
-std::string own_noise(const Report& report) {
-  return fmt::format("noised and noisectl took of it: {}\n", own_noise_text(report.sources, stolen_ns_of_all(report)));
-}
-
-// What is no activity of the kernel has time, but does not happen.
-bool is_event(const ReportSource& source) {
-  return source.kind != "overhead" && source.kind != "hypervisor" && source.kind != "hardware" &&
-         source.kind != "unexplained";
 }
 
 // Where the host's time is known to lie; empty if of none.
@@ -103,6 +94,27 @@ std::string certainty(const Report& report) {
   return text;
 }
 
+std::uint64_t a_second_ns(std::uint64_t total_ns, std::uint64_t observed_ns) {
+  return static_cast<std::uint64_t>(std::llround(ratio(total_ns, observed_ns) * 1e9));
+}
+
+// Of each CPU, what nobody did comes last.
+std::vector<const ReportSource*> named_first(const Report& report) {
+  std::vector<const ReportSource*> rows;
+  rows.reserve(report.sources.size());
+  for (auto first = report.sources.begin(); first != report.sources.end();) {
+    const auto end =
+        std::find_if(first, report.sources.end(), [&](const auto& each) { return each.cpu != first->cpu; });
+    for (const bool events : {true, false}) {
+      for (auto each = first; each != end; ++each) {
+        if (is_event(*each) == events) rows.push_back(&*each);
+      }
+    }
+    first = end;
+  }
+  return rows;
+}
+
 std::string sources(const Report& report) {
   if (report.sources.empty()) return "\nno source took any time\n";
   CellTable table({{"CPU", "", Align::right},
@@ -111,17 +123,19 @@ std::string sources(const Report& report) {
                    {"count", "", Align::right},
                    {"per second", "", Align::right},
                    {"total", "", Align::right},
-                   {"min", "", Align::right},
+                   {"a second", "", Align::right},
                    {"mean", "", Align::right},
                    {"max", "", Align::right},
-                   {"stddev", "", Align::right},
                    {"share", "", Align::right}});
-  for (const ReportSource& source : report.sources)
-    table.add({cpu_cell(source.cpu), name_cell(source.category), name_cell(label(source)), number_cell(source.count),
-               rate_cell(source.count, observed_ns_of(report, source.cpu)), time_of(source, source.total_ns),
-               time_of(source, source.min_ns), time_of(source, source.mean_ns), time_of(source, source.max_ns),
-               time_of(source, source.stddev_ns), share_of(source)});
-  return "\nsources by stolen time (share: of the CPU's stolen time)\n" + table.text();
+  for (const ReportSource* const each : named_first(report)) {
+    const ReportSource& source = *each;
+    const std::uint64_t observed_ns = observed_ns_of(report, source.cpu);
+    table.add({cpu_cell(source.cpu), name_cell(source.category), name_cell(short_label(source)),
+               number_cell(source.count), rate_cell(source.count, observed_ns), time_of(source, source.total_ns),
+               time_of(source, a_second_ns(source.total_ns, observed_ns)), time_of(source, source.mean_ns),
+               time_of(source, source.max_ns), share_of(source)});
+  }
+  return "\nsources by stolen time (a second: of the time observed; share: of the CPU's stolen time)\n" + table.text();
 }
 
 // Intervals that took longer because the host had the CPU meanwhile, and what they would take without.
@@ -153,8 +167,7 @@ std::string combinations_text(const Report& report) {
   for (std::size_t i = 0; i < shown; ++i) {
     const ReportCombination& combination = report.combinations[i];
     table.add({std::to_string(combination.count), format_duration(combination.total_ns),
-               format_duration(combination.max_ns),
-               printable(fmt::format("{}", fmt::join(combination.sources, " + ")))});
+               format_duration(combination.max_ns), printable(short_labels(combination.sources))});
   }
   return fmt::format("\ndetours by what happened in them ({} of {})\n{}", shown, report.combinations.size(),
                      table.text());
@@ -178,14 +191,15 @@ std::string report_tail(const Report& report) {
   return fmt::format("\nlost: {}\n", lost_text(report.lost)) + unsupported_text(report.unsupported);
 }
 
-std::string to_text(const Report& report) {
-  return report_head(report) + ledger(report) + own_noise(report) + certainty(report) + categories_text(report) +
-         sources(report) + stretched(report) + combinations_text(report) + report_tail(report);
-}
+std::string to_text(const Report& report) { return to_text(report, ReportTable::ledger); }
 
 namespace {
 
-using Align = Table::Align;
+std::string everything(const Report& report, const std::string& selftest) {
+  return report_head(report) + "\n" + verdict_text(report, selftest) + ledger(report) + certainty(report) +
+         categories_text(report) + sources(report) + stretched(report) + combinations_text(report) +
+         report_tail(report);
+}
 
 using SourceName = std::tuple<std::string_view, std::string_view, std::string_view>;
 
@@ -301,8 +315,8 @@ std::string body(const Report& report, ReportTable table) {
 
 }  // namespace
 
-std::string to_text(const Report& report, ReportTable table) {
-  if (table == ReportTable::ledger) return to_text(report);
+std::string to_text(const Report& report, ReportTable table, const std::string& selftest) {
+  if (table == ReportTable::ledger) return everything(report, selftest);
   return report_head(report) + body(report, table) + report_tail(report);
 }
 

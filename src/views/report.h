@@ -17,7 +17,8 @@ enum class ReportTable {
 };
 
 /// One table of the report for people, with what was lost.
-std::string to_text(const Report& report, ReportTable table);
+/// `selftest`: what is known of the last self-test; empty: nothing is said of it.
+std::string to_text(const Report& report, ReportTable table, const std::string& selftest = {});
 /// One table of the report as comma-separated values with one header line, times in integer ns. A report has no losses
 /// there: they are anything_lost() and lost_text().
 std::string to_csv(const Report& report, ReportTable table);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon's own state: where it runs, what it attached, what it lost.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -13,19 +15,34 @@ namespace {
 
 using Align = Table::Align;
 
+// Of those that are attached nothing more is to be said, unless the kernel counted something.
+std::string attached_text(const std::vector<ProgramView>& programs) {
+  const auto attached = std::ranges::count_if(programs, [](const ProgramView& each) { return !each.attached.empty(); });
+  std::string missing;
+  for (const ProgramView& program : programs) {
+    if (program.attached.empty()) missing += (missing.empty() ? "" : ", ") + printable(program.name);
+  }
+  return fmt::format("programs      {} of {} attached{}\n", attached, programs.size(),
+                     missing.empty() ? "" : "; missing: " + missing);
+}
+
 std::string programs_text(const std::vector<ProgramView>& programs) {
+  if (std::ranges::none_of(programs, [](const ProgramView& each) { return each.missed != 0 || each.runs != 0; }))
+    return "";
   Table table({{"program", Align::left},
                {"kind", Align::left},
                {"attached", Align::left},
                {"missed", Align::right},
                {"runs", Align::right},
                {"mean", Align::right}});
-  for (const ProgramView& program : programs)
+  for (const ProgramView& program : programs) {
+    if (program.missed == 0 && program.runs == 0) continue;
     table.add({printable(program.name), printable(program.kind),
                program.attached.empty() ? "no" : printable(program.attached), std::to_string(program.missed),
                program.runs == 0 ? "-" : std::to_string(program.runs),
                program.runs == 0 ? "-" : format_duration(program.run_ns / program.runs)});
-  return table.text();
+  }
+  return table.text() + "\n";
 }
 
 std::string bounds_text(const std::vector<OverheadBoundView>& bounds) {
@@ -105,7 +122,8 @@ std::string to_text(const StatusView& status) {
   if (has_loop(status))
     text += fmt::format("orphans       {} intervals outside every detour\n", status.orphan_intervals);
   if (status.entry_cost) text += entry_cost_text(*status.entry_cost);
-  return text + "\n" + programs_text(status.programs) + "\n" + bounds_text(status.overhead_bounds) +
+  text += attached_text(status.programs);
+  return text + "\n" + programs_text(status.programs) + bounds_text(status.overhead_bounds) +
          unsupported_text(status.unsupported);
 }
 

@@ -37,6 +37,29 @@ std::string format_rate(std::uint64_t count, std::uint64_t ns) {
   return fmt::format("{:.0f}", rate);
 }
 
+std::string wrapped(std::string_view line, std::size_t width, std::size_t indent) {
+  std::string text;
+  std::size_t used = 0;
+  while (!line.empty()) {
+    // The spaces before a word go with it, but for those at which a line ends.
+    const std::size_t word = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t end = std::min(line.find(' ', word), line.size());
+    if (used != 0 && used + end > width) {
+      text += '\n' + std::string(indent, ' ');
+      used = indent;
+      line.remove_prefix(word);
+      text += line.substr(0, end - word);
+      used += end - word;
+      line.remove_prefix(end - word);
+    } else {
+      text += line.substr(0, end);
+      used += end;
+      line.remove_prefix(end);
+    }
+  }
+  return text;
+}
+
 double ratio(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }

@@ -27,6 +27,9 @@ std::string format_rate(std::uint64_t count, std::uint64_t ns);
 /// `part` as a share of `whole` (1 is everything); 0 if whole is 0.
 double ratio(std::uint64_t part, std::uint64_t whole);
 
+/// The line in lines of at most `width` characters where it has spaces for that, the later ones indented.
+std::string wrapped(std::string_view line, std::size_t width, std::size_t indent);
+
 // A table of text whose columns are as wide as their widest cell.
 
 class Table {

@@ -30,8 +30,9 @@ Result<StatusView> parse_status(std::string_view json);
 std::string to_text(const Report& report);
 /// One readable line per detour: when, how long, and its entries in order; the newline is not included.
 std::string to_text(const DetourView& detour);
-/// A bar chart per series, in octaves of time.
-std::string to_text(const HistogramView& histogram);
+/// Of each CPU, its detours and the sources that took most of the time, or all: how many, how much time, quantiles, and
+/// a bar chart of the time, in octaves.
+std::string to_text(const HistogramView& histogram, bool all_sources = false);
 std::string to_text(const StatusView& status);
 
 /// A duration with a unit and three or four significant digits: "812 ns", "12.4 us", "3.07 ms", "1.50 s".

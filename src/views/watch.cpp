@@ -180,17 +180,20 @@ std::string categories(const WatchReport& report) {
 std::string sources(const WatchReport& report) {
   if (report.sources.empty()) return "";
   Table table({{"category", Align::left},
-               {"kind", Align::left},
-               {"name", Align::left},
+               {"source", Align::left},
                {"count", Align::right},
                {"total", Align::right},
                {"mean", Align::right},
                {"max", Align::right},
                {"share", Align::right}});
   const std::size_t shown = std::min(kWatchSourcesShown, report.sources.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const ReportSource& source = report.sources[i];
-    table.add({printable(source.category), printable(source.kind), printable(source.name), std::to_string(source.count),
+  std::vector<const ReportSource*> rows;
+  for (std::size_t i = 0; i < shown; ++i) rows.push_back(&report.sources[i]);
+  // What nobody did comes last.
+  std::ranges::stable_partition(rows, [](const ReportSource* each) { return is_event(*each); });
+  for (const ReportSource* const each : rows) {
+    const ReportSource& source = *each;
+    table.add({printable(source.category), printable(short_label(source)), std::to_string(source.count),
                time_of(source, source.total_ns).text, time_of(source, source.mean_ns).text,
                time_of(source, source.max_ns).text, share_of(source).text});
   }

@@ -2,10 +2,13 @@
 // Remembers the first error of standard output.
 #include "noisectl/client/output.h"
 
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 namespace noised::client {
@@ -37,6 +40,14 @@ int StopSignals::take() const {
 bool Output::check(bool done) {
   if (!done && error_ == 0) error_ = errno;
   return error_ == 0;
+}
+
+std::size_t columns_of(std::FILE* file) {
+  constexpr std::size_t kLeast = 40;
+  winsize size{};
+  if (::isatty(::fileno(file)) != 1 || ::ioctl(::fileno(file), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return SIZE_MAX;
+  return std::max<std::size_t>(size.ws_col, kLeast);
 }
 
 bool Output::write(std::string_view text) {

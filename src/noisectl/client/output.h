@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <initializer_list>
@@ -71,6 +72,9 @@ class StopSignals {
   sigset_t before_;
   int fd_;
 };
+
+/// How many characters a line of this terminal has; SIZE_MAX where it is none.
+std::size_t columns_of(std::FILE* file);
 
 class Output {
  public:

@@ -20,10 +20,17 @@
 #include "recording/player.h"
 #include "views/detour.h"
 #include "views/lost.h"
+#include "views/text.h"
 #include "views/views.h"
 
 namespace noised::client {
 namespace {
+
+// On a terminal, what is longer than its lines goes on below; elsewhere a detour is a line.
+std::string line_of(const DetourView& view, bool json) {
+  constexpr std::size_t kIndent = 7;  // behind the CPU
+  return json ? views::to_json(view) : views::wrapped(views::to_text(view), columns_of(stdout), kIndent);
+}
 
 /// Prints the lines of a detour stream, up to a number of detours.
 class DetourPrinter {
@@ -56,7 +63,7 @@ class DetourPrinter {
     if (lost) return views::lost_line_text(*lost);
     const Result<DetourView> detour = views::parse_detour(line);
     if (!detour) return detour.error();
-    return views::to_text(detour.value());
+    return line_of(detour.value(), false);
   }
 
   const DetoursOptions& options_;
@@ -86,8 +93,7 @@ class DetourLines : public recording::PlayerVisitor {
     return !done_ && ledger.detour.end_ns - ledger.detour.start_ns >= options_.min_ns;
   }
   void print(const DetourView& view) {
-    done_ = !output_.write((options_.json ? views::to_json(view) : views::to_text(view)) + "\n") ||
-            (left_ && --*left_ == 0);
+    done_ = !output_.write(line_of(view, options_.json) + "\n") || (left_ && --*left_ == 0);
   }
 
   const DetoursOptions& options_;
@@ -113,7 +119,7 @@ class LongestLines : public recording::PlayerVisitor {
   [[nodiscard]] Status print() const {
     Output output(stdout);
     for (const DetourView& view : longest_) {
-      if (!output.write((options_.json ? views::to_json(view) : views::to_text(view)) + "\n")) break;
+      if (!output.write(line_of(view, options_.json) + "\n")) break;
     }
     return output.finish();
   }

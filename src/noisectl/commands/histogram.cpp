@@ -37,10 +37,12 @@ class PeakVisitor : public recording::PlayerVisitor {
   analysis::PeakCounter counter_;
 };
 
-// A peak, or histograms.
-template <typename View>
-Status print_durations(const HistogramOptions& options, const View& view) {
+Status print_durations(const HistogramOptions& options, const views::PeakView& view) {
   return print_text(options.json ? views::to_json(view) : views::to_text(view));
+}
+
+Status print_durations(const HistogramOptions& options, const HistogramView& view) {
+  return print_text(options.json ? views::to_json(view) : views::to_text(view, options.all));
 }
 
 Status keep_chosen_cpu(const HistogramOptions& options, HistogramView& view) {
@@ -99,6 +101,9 @@ class HistogramCommand final : public CommandOf<HistogramOptions> {
         ->type_name("TIME-TIME");
     add_cpu(sub, options.cpu, "only this CPU");
     add_json(sub, options.json);
+    sub.add_flag("--all", options.all, "every source, not only the five that took most time")
+        ->excludes("--range")
+        ->excludes("--json");
   }
   Status read() override { return read_range(range_, options.range); }
   Status run() override { return run_histogram(options); }

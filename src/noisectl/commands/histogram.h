@@ -17,6 +17,7 @@ struct DurationRange {
 
 struct HistogramOptions : SharedOptions {
   bool json = false;
+  bool all = false;                    ///< every source, not only those that took most time
   std::optional<unsigned> cpu;         ///< only this CPU
   std::optional<DurationRange> range;  ///< who makes up these durations
 };

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/state_file.h"
 #include "noisectl/client/answer.h"
+#include "noisectl/client/last_selftest.h"
 #include "noisectl/client/measured.h"
 #include "noisectl/client/output.h"
 #include "noisectl/commands/options.h"
@@ -18,6 +19,7 @@
 #include "noisectl/commands/tasks_page_maker.h"
 #include "noisectl/replay/replay.h"
 #include "views/lost.h"
+#include "views/report.h"
 #include "views/views.h"
 
 namespace noised::client {
@@ -25,13 +27,17 @@ namespace {
 
 // On a page, a projection is one section of many. noisectl project has no usual grain.
 constexpr const char* kUsualGrain = "1ms";
+constexpr std::uint64_t kMostRecentNs = 60'000'000'000;
 // Of 512 CPUs with a hundred sources each: 250 bytes a source.
 constexpr std::size_t kLargestReport = std::size_t{64} << 20U;
 
 std::string shown(const ReportOptions& options, const Report& report) {
   if (options.json) return views::to_json(report) + "\n";
   if (options.csv) return views::to_csv(report, options.by.value_or(ReportBy::sources));
-  return views::to_text(report, options.by.value_or(ReportBy::ledger));
+  // That of a recording is of another time, and maybe of another machine.
+  const bool is_here = options.replay.empty() && !options.last;
+  return views::to_text(report, options.by.value_or(ReportBy::ledger),
+                        is_here ? last_selftest_text(report, last_selftest_path()) : std::string());
 }
 
 // With --csv, what was lost goes to standard error.
@@ -74,7 +80,9 @@ Status print_last(const ReportOptions& options) {
   const std::string path = last_report_path();
   const auto text = read_file(path, kLargestReport);
   if (!text)
-    return failure(text.error().what, "a service leaves it there when it is stopped, for root and the group noised");
+    return failure(text.error().what,
+                   "a service leaves it there when it is stopped, for root, and where service.socket_names is \"all\" "
+                   "for its group");
   const auto report = views::parse_report(text.value());
   if (!report) return failure(path + " is no report: " + report.error().what, "wait until the next stop of noised");
   return print_report(options, report.value());
@@ -103,7 +111,12 @@ class ReportCommand final : public CommandOf<ReportOptions> {
         ->excludes("--html")
         ->transform(CLI::CheckedTransformer(kBy).description(""))
         ->type_name("WHAT");
-    sub.add_flag("--last", options.last, "of the service that was stopped last")->excludes("--html");
+    last_option_ = sub.add_option("--last", last_,
+                                  "only the last TIME, up to 60s, in steps of 10s; without a TIME: all of the "
+                                  "service that was stopped last")
+                       ->expected(0, 1)
+                       ->excludes("--html")
+                       ->type_name("[TIME]");
     add_duration(sub, duration_, "--html of a daemon: measure so long (10s)")->needs("--html");
     sub.add_option("--grain", grain_, "--html: time that a job computes between two barriers (1ms)")
         ->needs("--html")
@@ -111,6 +124,7 @@ class ReportCommand final : public CommandOf<ReportOptions> {
         ->type_name("TIME");
   }
   Status read() override {
+    if (Status read = read_last(); !read) return read;
     if (options.html.empty()) return success();  // the others need it
     if (Status read = read_grain(grain_.empty() ? kUsualGrain : grain_, options.projected_grain_ns); !read) return read;
     auto nodes = parse_nodes(kUsualNodes);
@@ -119,12 +133,23 @@ class ReportCommand final : public CommandOf<ReportOptions> {
     return read_duration(duration_, options.duration_ns);
   }
   [[nodiscard]] Status check_replay() const override {
-    if (options.last) return usage_error("--last is of a service, not of a recording", "leave one of the two out");
+    if (options.last || options.last_ns != 0)
+      return usage_error("--last is of a daemon, not of a recording", "leave one of the two out");
     return check_no_duration(options.duration_ns);
   }
   Status run() override { return run_report(options); }
 
  private:
+  Status read_last() {
+    options.last = last_option_->count() > 0 && last_.empty();
+    if (last_.empty()) return success();
+    if (Status read = read_time("--last", last_, options.last_ns); !read) return read;
+    if (options.last_ns != 0 && options.last_ns <= kMostRecentNs) return success();
+    return usage_error("--last " + last_ + " is not between 1ns and 60s", "a daemon keeps its last minute apart");
+  }
+
+  CLI::Option* last_option_ = nullptr;
+  std::string last_;
   std::string duration_;
   std::string grain_;
 };
@@ -140,8 +165,10 @@ Status run_report(const ReportOptions& options) {
       return print_report(options, player.report());
     });
   }
+  const std::string path =
+      options.last_ns == 0 ? "/v1/report" : "/v1/recent?last_ns=" + std::to_string(options.last_ns);
   return show_answer(
-      options.socket, "/v1/report", options.json, views::parse_report,
+      options.socket, path.c_str(), options.json, views::parse_report,
       [&](const Report& report) { return print_report(options, report); },
       [](const Report& report) { return views::check_not_blind(report.lost); });
 }

@@ -19,6 +19,7 @@ struct ReportOptions : MeasureOptions {
   bool json = false;
   bool csv = false;                      ///< comma-separated values
   bool last = false;                     ///< of the service that was stopped last, not of one that runs
+  std::uint64_t last_ns = 0;             ///< of one that runs, only so much, in steps of 10 s; 0: all of it
   std::optional<ReportBy> by;            ///< one table; nothing: everything, or with csv the sources
   std::string html;                      ///< the page to create; empty: none
   std::uint64_t projected_grain_ns = 0;  ///< on the page: work of a phase of a job

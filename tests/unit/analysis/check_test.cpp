@@ -260,7 +260,7 @@ TEST_CASE("a check says on one line what was found, of many CPUs too", "[check]"
   scene.limits.max_detour_ns = 10'000;
   scene.limits.cpus = {{1}};
   CHECK(views::to_text(scene.check()) ==
-        "noisy: CPU 1: a detour of 20.0 us, above 10.0 us, by task:agent/1 15.0 us, overhead:overhead 5.00 us "
+        "noisy: CPU 1: a detour of 20.0 us, above 10.0 us, by task:agent/1 15.0 us, overhead 5.00 us "
         "(over 60.0 s)");
   scene.limits = {};
   scene.limits.sources = {limit_of("task:agent*=0.08%")};

@@ -116,6 +116,11 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(replayed.sources == std::vector<std::string>{"task:a", "irq:b"});
   CHECK(replayed.duration_ns == 2'000'000'000);
   CHECK(replayed.priority == 1);
+  CHECK(options<ReportOptions>({"report", "--last"}).last);
+  CHECK(options<ReportOptions>({"report", "--last", "--json"}).last);
+  CHECK_FALSE(options<ReportOptions>({"report"}).last);
+  CHECK_FALSE(options<ReportOptions>({"report", "--last", "10s"}).last);
+  CHECK(options<ReportOptions>({"report", "--last", "10s"}).last_ns == 10'000'000'000);
   CHECK(options<ReportOptions>({"report", "--by", "events", "--csv"}).by == client::ReportBy::events);
   CHECK(options<ReportOptions>({"report", "--html", "page"}).html == "page");
   CHECK(options<ReportOptions>({"report", "--html", "page"}).projected_grain_ns == 1'000'000);
@@ -278,6 +283,10 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"export", "--format", "csv"}, "--output"},
                         {{"report", "--csv", "--json"}, "--csv"},
                         {{"report", "--by", "age"}, "--by"},
+                        {{"report", "--last", "61s"}, "--last"},
+                        {{"report", "--last", "0s"}, "--last"},
+                        {{"report", "--last", "ten"}, "--last"},
+                        {{"report", "--last", "10s", "--html", "page"}, "--last"},
                         {{"histogram", "--range", ""}, "--range"},
                         {{"report", "--duration", "1s"}, "--html"},
                         {{"report", "--grain", "1ms"}, "--html"},

@@ -115,7 +115,7 @@ TEST_CASE("a fault that was only counted has no time, and what is no activity is
   CHECK(views::categories_text(report).find("not timed") != std::string::npos);
   const std::string text = views::to_text(report);
   const std::string line = text.substr(text.find("page_fault:user"));
-  CHECK(line.substr(0, line.find('\n')).ends_with("  -        -        -        -        -      -"));
+  CHECK(line.substr(0, line.find('\n')).ends_with("  -         -        -        -      -"));
 }
 
 TEST_CASE("several CPUs have a line together, in each table for people", "[views]") {

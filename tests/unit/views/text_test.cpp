@@ -105,10 +105,13 @@ TEST_CASE("the report is a page", "[views]") {
         R"(noised on node1, kernel 6.18.0, from 2025-01-02T03:04:05Z, for 10.0 s
 clock tsc, uncertainty 25 ns, containment 99.9900% (CPU 1)
 
+stolen     0.0910% of the 10.0 s observed on CPU 1: 9.10 ms in 2510 detours, the longest 2.00 ms
+by         vector:local_timer 57.7%, task:crond 8.24%; all with a name 65.9%, overhead 11.0%, hypervisor 22.0%, hardware 0.659%, unexplained 0.440%
+believe    yes: containment 99.9900%, nothing lost; noised and noisectl took of it: nothing
+
 stolen time by CPU (share: of the time observed)
 CPU  mode   observed  detours   stolen    share      max  explained  overhead  hypervisor  hardware  unexplained  contained
   1  probe    10.0 s     2510  9.10 ms  0.0910%  2.00 ms    6.00 ms   1.00 ms     2.00 ms   60.0 us      40.0 us   99.9900%
-noised and noisectl took of it: nothing
 CPU 1: the host counted 1.99 ms of steal time (ticks, to the nanosecond)
 CPU 1: 3 system management interrupts
 CPU 1: 5.00 us not observed: the loop was stopped, or not on its CPU
@@ -117,10 +120,10 @@ stolen time by category (share: of the CPU's stolen time)
 CPU       periodic    preemption
   1  5.25 ms 57.7%  750 us 8.24%
 
-sources by stolen time (share: of the CPU's stolen time)
-CPU  category    source              count  per second    total      min     mean      max   stddev  share
-  1  periodic    vector:local_timer   2500         250  5.25 ms  1.80 us  2.10 us  9.00 us   310 ns  50.0%
-  1  preemption  task:crond              2        0.20   750 us   300 us   375 us   450 us  75.0 us  8.24%
+sources by stolen time (a second: of the time observed; share: of the CPU's stolen time)
+CPU  category    source              count  per second    total  a second     mean      max  share
+  1  periodic    vector:local_timer   2500         250  5.25 ms    525 us  2.10 us  9.00 us  50.0%
+  1  preemption  task:crond              2        0.20   750 us   75.0 us   375 us   450 us  8.24%
 
 detours by what happened in them (1 of 1)
 count    total      max  together
@@ -194,6 +197,24 @@ TEST_CASE("the chain behind an entry reads as a sentence", "[views]") {
       "CPU 3, to run f, 2 sends) 5.00 us");
 }
 
+TEST_CASE("a line that is too long goes on below, at its spaces", "[views]") {
+  CHECK(views::wrapped("a b", 80, 2) == "a b");
+  CHECK(views::wrapped("", 80, 2).empty());
+  CHECK(views::wrapped("cpu 1  2 s  task a 5 us + task b 6 us", 20, 4) == "cpu 1  2 s  task a 5\n    us + task b 6 us");
+  CHECK(views::wrapped("longer-than-the-line x", 8, 2) == "longer-than-the-line\n  x");
+  CHECK(views::wrapped("a   b", 3, 0) == "a\nb");
+}
+
+TEST_CASE("of whom the name may not be known the pid is shown", "[views]") {
+  DetourView detour;
+  detour.entries = {{"task", "a", 1, 0, {{"pid", "42"}, {"waker_pid", "7"}, {"waker_cpu", "0"}}},
+                    {"task", "b", 1, 0, {{"pid", "43"}, {"mover_pid", "8"}, {"mover_context", "work f"}}}};
+  CHECK(views::to_text(detour) ==
+        "cpu 0  0.000000 s     0 ns  task a (pid 42, woken by pid 7 on CPU 0) 1 ns + task b (pid 43, moved by pid 8 "
+        "(work "
+        "f)) 1 ns");
+}
+
 TEST_CASE("a detour shows depth, doubt and gaps without a cause", "[views]") {
   DetourView detour;
   detour.cpu = 3;
@@ -214,24 +235,38 @@ TEST_CASE("a detour shows depth, doubt and gaps without a cause", "[views]") {
 
 TEST_CASE("a histogram has a bar for each octave between the shortest and the longest", "[views]") {
   CHECK(views::to_text(examples::histogram()) ==
-        "cpu 1  all detours  (9)\n"
-        "  from  512 ns  8  ##################################################\n"
+        "CPU 1  all detours: 9 in 6.20 us; half up to 519 ns, 99% up to 2.08 us, the longest up to 2.08 us\n"
+        "  from  512 ns  8  4.13 us  ########################################\n"
         "  from 1.02 us  0\n"
-        "  from 2.05 us  1  ######\n"
+        "  from 2.05 us  1  2.06 us  ####################\n"
         "\n"
-        "cpu 1  periodic vector:local_timer  (1)\n"
-        "  from    0 ns  1  ##################################################\n");
+        "CPU 1  vector:local_timer: 1, not timed\n");
 }
 
 TEST_CASE("a histogram shows what is rare, what is longest and what is empty", "[views]") {
   HistogramView histogram;
   CHECK(views::to_text(histogram) == "no detours yet\n");
   histogram.series = {{0, "", "", "", 0, {}}};
-  CHECK(views::to_text(histogram) == "cpu 0  all detours  (0)\n  empty\n");
+  CHECK(views::to_text(histogram) == "CPU 0  all detours: 0\n");
   histogram.series = {{0, "", "", "", 0, {{~std::uint64_t{0} - 1, ~std::uint64_t{0}, 1'000'000}, {1, 1, 1}}}};
   const std::string text = views::to_text(histogram);
-  CHECK(text.find("from    1 ns        1  #\n") != std::string::npos);
-  CHECK(text.find("1000000  ####") != std::string::npos);
+  CHECK(text.find("from    1 ns        1     1 ns  #\n") != std::string::npos);
+  CHECK(text.find("1000000  ") != std::string::npos);
+}
+
+TEST_CASE("a histogram shows the five sources with most time, or all", "[views]") {
+  HistogramView histogram;
+  histogram.series.push_back({0, "", "", "", 7, {{1000, 1007, 7}}});
+  for (std::uint64_t source = 1; source <= 7; ++source)
+    histogram.series.push_back({0, "io", "irq", "d" + std::to_string(source), 1, {{100 * source, 100 * source, 1}}});
+  const std::string text = views::to_text(histogram);
+  CHECK(text.find("irq:d7: 1 in 700 ns") < text.find("irq:d6: 1"));
+  CHECK(text.find("irq:d3:") != std::string::npos);
+  CHECK(text.find("irq:d2:") == std::string::npos);
+  CHECK(text.ends_with("\n2 sources that took less time: --all shows them\n"));
+  const std::string all = views::to_text(histogram, true);
+  CHECK(all.find("irq:d1:") != std::string::npos);
+  CHECK(all.find("--all") == std::string::npos);
 }
 
 TEST_CASE("the status of a daemon without a loop tells nothing of one", "[views]") {
@@ -244,6 +279,7 @@ watched       tasks of cpus 1
 housekeeping  cpus 0, drained every 10.0 ms at real-time priority 50 for up to 25% of a second, then at nice -10, 1024 KiB a CPU, detail normal
 lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours (7 ring_full on CPU 1, 4 missed_run)
 entry cost    of a timer's interrupt, at least 6.50 us before and 340 ns after what is told of it
+programs      1 of 2 attached; missing: csd_entry
 
 program )"));
   status.entry_cost = {"measuring", 0, 0};
@@ -262,10 +298,10 @@ time          clock tsc, uncertainty 25 ns, containment not known yet
 lost          1 events, 2 detours, 3 unpaired, 4 missed runs, 5 incomplete detours (7 ring_full on CPU 1, 4 missed_run)
 orphans       6 intervals outside every detour
 entry cost    of a timer's interrupt, at least 6.50 us before and 340 ns after what is told of it
+programs      1 of 2 attached; missing: csd_entry
 
 program            kind    attached  missed  runs   mean
 local_timer_entry  vector  tp_btf         0   100  80 ns
-csd_entry          csd     no             0     -      -
 
 unsupported:
   csd: no such tracepoint

@@ -128,11 +128,11 @@ unexplained     500 us  0.250%      0.0025%
 page_fault   not timed       -            -
 
 sources by stolen time (share: of the stolen time)
-category    kind        name         count    total     mean      max  share
-preemption  task        crond           40   100 ms  2.50 ms  4.00 ms  50.0%
-periodic    vector      local_timer   4950  90.0 ms  18.2 us  80.0 us  45.0%
-overhead    overhead    overhead      4980  6.00 ms  1.20 us  9.00 us  3.00%
-page_fault  page_fault  user          4102        -        -        -      -
+category    source              count    total     mean      max  share
+preemption  task:crond             40   100 ms  2.50 ms  4.00 ms  50.0%
+periodic    vector:local_timer   4950  90.0 ms  18.2 us  80.0 us  45.0%
+page_fault  page_fault:user      4102        -        -        -      -
+overhead    overhead             4980  6.00 ms  1.20 us  9.00 us  3.00%
 
 tasks by stolen time (share: of their runnable time): 2 of 3
 pid  name   runs     ran   waited  stolen  share  mostly by
