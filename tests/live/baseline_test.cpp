@@ -68,4 +68,7 @@ TEST_CASE("baseline: what is no baseline is refused before anything is measured"
   const Outcome other = run(daemon.command({"baseline", "diff", "/etc/hostname"}));
   CHECK(other.exit_code == 1);
   CHECK(other.err.find("noisectl baseline save") != std::string::npos);
+  const Outcome recording = run(daemon.command({"baseline", "diff", kTree + "/tests/data/node.recording"}));
+  CHECK(recording.exit_code == 2);
+  CHECK(recording.err.find("is a recording, and no baseline: make one of it: noisectl --replay") != std::string::npos);
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 
 #include "analysis/baseline/baseline.h"
@@ -16,6 +17,7 @@
 #include "noisectl/client/measured.h"
 #include "noisectl/client/output.h"
 #include "noisectl/commands/options.h"
+#include "recording/block.h"
 #include "views/baseline.h"
 #include "views/baseline_file.h"
 #include "views/views.h"
@@ -99,7 +101,17 @@ Result<analysis::Baseline> measure(const BaselineOptions& options, std::uint64_t
   return baseline_of(measured.value());
 }
 
+bool is_recording(const std::string& path) {
+  std::string head(recording::kRecordingMagic.size(), '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return head == recording::kRecordingMagic;
+}
+
 Result<analysis::Baseline> read_baseline(const std::string& path) {
+  if (is_recording(path))
+    return usage_error(path + " is a recording, and no baseline",
+                       "make one of it: noisectl --replay " + path + " baseline save FILE");
   const auto text = read_file(path, kLargestFile);
   if (!text) return failure(text.error().what, "make it with 'noisectl baseline save'");
   auto baseline = views::parse_baseline(text.value());
