@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <string_view>
 #include <vector>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <noised/abi.h>
 
+#include "base/saturating.h"
 #include "base/text.h"
 #include "model/json_parts.h"
 #include "views/text.h"
@@ -123,9 +126,24 @@ std::string to_json(const DetourView& detour) { return dump(fields_json(detour, 
 
 Result<DetourView> parse_detour(std::string_view json) { return parse_as<DetourView>(json, "detour", kDetourFields); }
 
-std::string to_text(const DetourView& detour) {
-  std::string text = fmt::format("cpu {}  {}.{:06} s  {:>7}  ", detour.cpu, detour.start_ns / 1'000'000'000,
-                                 detour.start_ns % 1'000'000'000 / 1000, format_duration(detour.duration_ns));
+std::string start_text(std::uint64_t start_ns, const StartClock& clock) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const auto seconds = [](std::uint64_t ns) { return fmt::format("{}.{:06} s", ns / kSecond, ns % kSecond / 1000); };
+  if (clock.clock == ShownClock::boot) return seconds(start_ns);
+  if (clock.clock == ShownClock::start) {
+    const bool before = start_ns < clock.zero_ns;
+    return (before ? "-" : "+") + seconds(before ? clock.zero_ns - start_ns : start_ns - clock.zero_ns);
+  }
+  const std::uint64_t wall_ns = saturating_add(start_ns, clock.zero_ns);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(static_cast<std::time_t>(wall_ns / kSecond)),
+                     wall_ns % kSecond / 1000);
+}
+
+std::string to_text(const DetourView& detour) { return to_text(detour, StartClock()); }
+
+std::string to_text(const DetourView& detour, const StartClock& clock) {
+  std::string text = fmt::format("cpu {}  {}  {:>7}  ", detour.cpu, start_text(detour.start_ns, clock),
+                                 format_duration(detour.duration_ns));
   if (detour.pid != 0) text += fmt::format("{} {} {}: ", printable(detour.task), detour.pid, printable(detour.loss));
   bool first = true;
   for (auto entry = detour.entries.begin(); entry != detour.entries.end();) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clocks.h"
 #include "noisectl/client/http_client.h"
 #include "noisectl/client/output.h"
 #include "noisectl/client/quiet.h"
@@ -27,15 +29,39 @@ namespace noised::client {
 namespace {
 
 // On a terminal, what is longer than its lines goes on below; elsewhere a detour is a line.
-std::string line_of(const DetourView& view, bool json) {
+std::string line_of(const DetourView& view, bool json, const views::StartClock& clock) {
   constexpr std::size_t kIndent = 7;  // behind the CPU
-  return json ? views::to_json(view) : views::wrapped(views::to_text(view), columns_of(stdout), kIndent);
+  return json ? views::to_json(view) : views::wrapped(views::to_text(view, clock), columns_of(stdout), kIndent);
+}
+
+// By the offset of now: the clocks stay within what somebody corrects the time of day by.
+Result<views::StartClock> clock_of(HttpClient& client, views::ShownClock shown) {
+  views::StartClock clock{shown, 0};
+  if (shown == views::ShownClock::wall) {
+    const std::chrono::nanoseconds today = std::chrono::system_clock::now().time_since_epoch();
+    clock.zero_ns = static_cast<std::uint64_t>(today.count()) - monotonic_ns();
+  }
+  if (shown != views::ShownClock::start) return clock;
+  const Result<StatusView> status = ask_status(client);
+  if (!status) return status.error();
+  clock.zero_ns = monotonic_ns() - status.value().uptime_ns;
+  return clock;
+}
+
+// A recording has both, as of its beginning.
+Result<views::StartClock> clock_of(const recording::Playback& playback, views::ShownClock shown) {
+  const recording::ClockReading& began = playback.description().base.clock;
+  if (shown == views::ShownClock::boot) return views::StartClock{};
+  if (began.realtime_ns == 0) return failure("this recording does not say when it began", "leave --clock out");
+  return views::StartClock{
+      shown, shown == views::ShownClock::wall ? began.realtime_ns - began.monotonic_ns : began.monotonic_ns};
 }
 
 /// Prints the lines of a detour stream, up to a number of detours.
 class DetourPrinter {
  public:
-  explicit DetourPrinter(const DetoursOptions& options) : options_(options), left_(options.count) {}
+  DetourPrinter(const DetoursOptions& options, const views::StartClock& clock)
+      : options_(options), clock_(clock), left_(options.count) {}
 
   /// False ends the stream.
   bool line(std::string_view line) {
@@ -63,10 +89,11 @@ class DetourPrinter {
     if (lost) return views::lost_line_text(*lost);
     const Result<DetourView> detour = views::parse_detour(line);
     if (!detour) return detour.error();
-    return line_of(detour.value(), false);
+    return line_of(detour.value(), false, clock_);
   }
 
   const DetoursOptions& options_;
+  views::StartClock clock_;
   Output output_{stdout};
   std::optional<std::uint64_t> left_;
   std::optional<Error> problem_;
@@ -75,8 +102,8 @@ class DetourPrinter {
 /// Prints the detours of a recording that were asked for.
 class DetourLines : public recording::PlayerVisitor {
  public:
-  DetourLines(const DetoursOptions& options, const recording::Playback& playback)
-      : options_(options), playback_(playback), left_(options.count) {}
+  DetourLines(const DetoursOptions& options, const recording::Playback& playback, const views::StartClock& clock)
+      : options_(options), playback_(playback), clock_(clock), left_(options.count) {}
 
   void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) override {
     if (is_wanted(ledger)) print(to_view(playback_, cpu, ledger, details));
@@ -93,11 +120,12 @@ class DetourLines : public recording::PlayerVisitor {
     return !done_ && ledger.detour.end_ns - ledger.detour.start_ns >= options_.min_ns;
   }
   void print(const DetourView& view) {
-    done_ = !output_.write(line_of(view, options_.json) + "\n") || (left_ && --*left_ == 0);
+    done_ = !output_.write(line_of(view, options_.json, clock_) + "\n") || (left_ && --*left_ == 0);
   }
 
   const DetoursOptions& options_;
   const recording::Playback& playback_;
+  views::StartClock clock_;
   std::optional<std::uint64_t> left_;
   Output output_{stdout};
   bool done_ = false;
@@ -106,8 +134,8 @@ class DetourLines : public recording::PlayerVisitor {
 /// Keeps the longest detours of a recording, the longest first.
 class LongestLines : public recording::PlayerVisitor {
  public:
-  LongestLines(const DetoursOptions& options, const recording::Playback& playback)
-      : options_(options), playback_(playback) {}
+  LongestLines(const DetoursOptions& options, const recording::Playback& playback, const views::StartClock& clock)
+      : options_(options), playback_(playback), clock_(clock) {}
 
   void detour(std::size_t cpu, const account::DetourLedger& ledger, std::string_view details) override {
     if (is_wanted(ledger)) keep(to_view(playback_, cpu, ledger, details));
@@ -119,7 +147,7 @@ class LongestLines : public recording::PlayerVisitor {
   [[nodiscard]] Status print() const {
     Output output(stdout);
     for (const DetourView& view : longest_) {
-      if (!output.write(line_of(view, options_.json) + "\n")) break;
+      if (!output.write(line_of(view, options_.json, clock_) + "\n")) break;
     }
     return output.finish();
   }
@@ -137,20 +165,25 @@ class LongestLines : public recording::PlayerVisitor {
 
   const DetoursOptions& options_;
   const recording::Playback& playback_;
+  views::StartClock clock_;
   std::vector<DetourView> longest_;
 };
 
 Status replay_detours(const DetoursOptions& options) {
   if (options.longest != 0) {
     return run_replay(options.replay, [&options](recording::Player& player) {
-      LongestLines lines(options, player.playback());
+      const auto clock = clock_of(player.playback(), options.clock);
+      if (!clock) return Status(clock.error());
+      LongestLines lines(options, player.playback(), clock.value());
       while (player.step(&lines)) {
       }
       return lines.print();
     });
   }
   return run_replay(options.replay, [&options](recording::Player& player) {
-    DetourLines lines(options, player.playback());
+    const auto clock = clock_of(player.playback(), options.clock);
+    if (!clock) return Status(clock.error());
+    DetourLines lines(options, player.playback(), clock.value());
     while (!lines.done() && player.step(&lines)) {
     }
     return lines.finish();
@@ -172,6 +205,12 @@ class DetoursCommand final : public CommandOf<DetoursOptions> {
         ->excludes(follow)
         ->excludes(count)
         ->type_name("N");
+    static const std::map<std::string, views::ShownClock> kClocks{
+        {"boot", views::ShownClock::boot}, {"wall", views::ShownClock::wall}, {"start", views::ShownClock::start}};
+    sub.add_option("--clock", options.clock,
+                   "when they began: since boot, by the time of day (UTC), or since the start")
+        ->transform(CLI::CheckedTransformer(kClocks).description(""))
+        ->type_name("boot|wall|start");
     add_json(sub, options.json);
   }
   Status read() override { return read_time("--min", min_, options.min_ns); }
@@ -189,7 +228,9 @@ Status run_detours(const DetoursOptions& options) {
   if (!client) return client.error();
   if (options.follow) keep_off_probed(options.socket);
   const StopSignals stop;
-  DetourPrinter printer(options);
+  const auto clock = clock_of(client.value(), options.clock);
+  if (!clock) return clock.error();
+  DetourPrinter printer(options, clock.value());
   const std::string which = options.longest != 0 ? fmt::format("longest={}", options.longest)
                                                  : fmt::format("follow={}", options.follow ? 1 : 0);
   const std::string path = fmt::format("/v1/detours?{}&min_ns={}", which, options.min_ns);

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "noisectl/client/options.h"
+#include "views/detour.h"
 
 namespace noised::client {
 
@@ -15,7 +16,8 @@ struct DetoursOptions : SharedOptions {
   bool follow = false;                 ///< go on until stopped
   std::uint64_t min_ns = 0;            ///< only those at least this long
   std::optional<std::uint64_t> count;  ///< end after so many
-  std::uint32_t longest = 0;           ///< so many of the longest since the start, in place of the latest; 0: these
+  views::ShownClock clock = views::ShownClock::boot;
+  std::uint32_t longest = 0;  ///< so many of the longest since the start, in place of the latest; 0: these
 };
 
 /// Prints the detours of a daemon or of a recording.

@@ -116,6 +116,8 @@ TEST_CASE("commands of recordings take their flags", "[noisectl]") {
   CHECK(replayed.sources == std::vector<std::string>{"task:a", "irq:b"});
   CHECK(replayed.duration_ns == 2'000'000'000);
   CHECK(replayed.priority == 1);
+  CHECK(options<DetoursOptions>({"detours"}).clock == views::ShownClock::boot);
+  CHECK(options<DetoursOptions>({"detours", "--clock", "wall"}).clock == views::ShownClock::wall);
   CHECK(options<ReportOptions>({"report", "--last"}).last);
   CHECK(options<ReportOptions>({"report", "--last", "--json"}).last);
   CHECK_FALSE(options<ReportOptions>({"report"}).last);
@@ -284,6 +286,7 @@ TEST_CASE("what is not understood is a usage error of one line that names it", "
                         {{"report", "--csv", "--json"}, "--csv"},
                         {{"report", "--by", "age"}, "--by"},
                         {{"report", "--last", "61s"}, "--last"},
+                        {{"detours", "--clock", "utc"}, "--clock"},
                         {{"report", "--last", "0s"}, "--last"},
                         {{"report", "--last", "ten"}, "--last"},
                         {{"report", "--last", "10s", "--html", "page"}, "--last"},

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "model/json_parts.h"
 #include "unit/views/examples.h"
+#include "views/detour.h"
 #include "views/lost.h"
 #include "views/text.h"
 #include "views/views.h"
@@ -195,6 +196,19 @@ TEST_CASE("the chain behind an entry reads as a sentence", "[views]") {
       "cpu 1  0.000000 s  15.0 us  task crond (pid 42, woken by systemd[1] on CPU 0, of /system.slice/cron.service) "
       "9.00 us + task kworker/1:0 (pid 7, woken here, runs vmstat) 1.00 us + call_function (sent by softirq NET_RX on "
       "CPU 3, to run f, 2 sends) 5.00 us");
+}
+
+TEST_CASE("a detour began by this clock or that", "[views]") {
+  using views::ShownClock;
+  constexpr std::uint64_t kStart = 82'378'055'999'123;
+  CHECK(views::start_text(kStart, {}) == "82378.055999 s");
+  CHECK(views::start_text(kStart, {ShownClock::start, 82'374'914'406'000}) == "+3.141593 s");
+  CHECK(views::start_text(1'000, {ShownClock::start, 2'000}) == "-0.000001 s");
+  CHECK(views::start_text(kStart, {ShownClock::wall, 1'700'000'000'000'000'000}) == "2023-11-15T21:06:18.055999Z");
+  DetourView detour;
+  detour.start_ns = kStart;
+  CHECK(views::to_text(detour, {ShownClock::wall, 1'700'000'000'000'000'000})
+            .starts_with("cpu 0  2023-11-15T21:06:18.055999Z     0 ns  "));
 }
 
 TEST_CASE("a line that is too long goes on below, at its spaces", "[views]") {
