@@ -49,7 +49,8 @@ void LedgerCounter::count(const DetourLedger& ledger) {
   for (const LedgerEntry& entry : ledger.entries) {
     // A wait may be told long after what it waited for, whose name may have left since.
     const SourceId source = sources_.live(entry.source);
-    statistics_.add_source(source, entry.kind, entry.self_ns);
+    const std::uint32_t pid = entry.kind == Kind::task ? static_cast<std::uint32_t>(entry.id) : 0;
+    statistics_.add_source(source, entry.kind, entry.self_ns, pid);
     note_source(source);
   }
   ledger.for_each_gap([this](Kind kind, std::uint64_t ns) { count_gap(kind, ns); });

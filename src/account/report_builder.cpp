@@ -127,6 +127,7 @@ Report build_report(const Snapshot& snapshot, const SourceTable& sources, const 
       ReportSource built = build_source(report.cpus.back(), sources.at(statistics.id), statistics.moments);
       built.stretched = statistics.stretched;
       built.stolen_by_host_ns = statistics.stolen_ns;
+      built.pid = statistics.pid;
       report.sources.push_back(std::move(built));
     });
   }

@@ -89,6 +89,7 @@ inline constexpr auto kSourceFields = [](auto& source, const auto& field) {
     field("stretched", source.stretched);
     field("stolen_by_host_ns", source.stolen_by_host_ns);
   }
+  if (field.has("pid", source.pid)) field("pid", source.pid);
 };
 
 inline constexpr auto kCpuSourceFields = [](auto& source, const auto& field) {

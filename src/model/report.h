@@ -79,6 +79,7 @@ struct ReportSource {
   double share = 0;                     ///< of the CPU's detour_ns
   std::uint64_t stretched = 0;          ///< of `count`: those of which some time was provably the host's,
   std::uint64_t stolen_by_host_ns = 0;  ///< and how much of it, at least
+  std::uint64_t pid = 0;                ///< of the one task that took it; 0: none did, or several of that name
 };
 
 struct ReportCombination {

@@ -44,8 +44,14 @@ SourceStatistics& CpuStatistics::row(SourceId id, Kind kind) {
   return source;
 }
 
-void CpuStatistics::add_source(SourceId id, Kind kind, std::uint64_t self_ns) {
+void CpuStatistics::add_source(SourceId id, Kind kind, std::uint64_t self_ns, std::uint32_t pid) {
   SourceStatistics& source = row(id, kind);
+  if (source.moments.count() == 0) source.pid = pid;
+  if (source.pid != pid) {
+    source.several = true;
+    source.pid = 0;
+  }
+  if (source.several) source.pid = 0;
   source.moments.add(self_ns);
   source.histogram.add(self_ns);
 }
@@ -70,6 +76,8 @@ void CpuStatistics::let_go(const Departures& departures) {
     SourceStatistics& into = row(departure.into, from->kind);
     into.stretched = saturating_add(into.stretched, from->stretched);
     into.stolen_ns = saturating_add(into.stolen_ns, from->stolen_ns);
+    into.pid = 0;
+    into.several = true;
     into.moments.merge(from->moments);
     into.histogram.merge(from->histogram);
     sources_[SourceTable::slot_of(departure.from)].reset();
@@ -99,6 +107,8 @@ void CpuStatistics::copy_summary_to(CpuStatistics& other) const {
     copy.kind = source->kind;
     copy.stretched = source->stretched;
     copy.stolen_ns = source->stolen_ns;
+    copy.pid = source->pid;
+    copy.several = source->several;
     copy.moments = source->moments;
   }
 }

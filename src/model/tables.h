@@ -37,6 +37,8 @@ struct SourceStatistics {
   Kind kind = Kind::none;
   std::uint64_t stretched = 0;  ///< self times of which some was provably the host's,
   std::uint64_t stolen_ns = 0;  ///< and how much of them
+  std::uint32_t pid = 0;        ///< of the task that took all of it; 0: it is no task, or several have this name,
+  bool several = false;         ///< which is known then
   Moments moments;
   Histogram histogram;
 };
@@ -51,8 +53,9 @@ class CpuStatistics {
   /// Counts one detour. Asserts that its ledger adds up.
   void add_detour(const Detour& detour, const Ledger& ledger);
 
-  /// Counts one self time, in ns, of a source. Its slot indexes a table here; not of kOtherSource.
-  void add_source(SourceId id, Kind kind, std::uint64_t self_ns);
+  /// Counts one self time, in ns, of a source; of a task also its pid. Its slot indexes a table here; not of
+  /// kOtherSource.
+  void add_source(SourceId id, Kind kind, std::uint64_t self_ns, std::uint32_t pid = 0);
 
   /// So much of a self time that was counted of this source was the host's; `again`: not all that was of that one.
   void add_stolen(SourceId id, std::uint64_t stolen_ns, bool again);

@@ -47,6 +47,7 @@ struct Merged {
     row.total_ns = saturating_add(row.total_ns, other.total_ns);
     row.stretched = saturating_add(row.stretched, other.stretched);
     row.stolen_by_host_ns = saturating_add(row.stolen_by_host_ns, other.stolen_by_host_ns);
+    if (row.pid != other.pid) row.pid = 0;
     row.min_ns = std::min(row.min_ns, other.min_ns);
     row.max_ns = std::max(row.max_ns, other.max_ns);
   }
@@ -107,7 +108,10 @@ std::string short_label(std::string_view kind, std::string_view name) {
   return kind == name ? std::string(kind) : fmt::format("{}:{}", kind, name);
 }
 
-std::string short_label(const ReportSource& source) { return short_label(source.kind, source.name); }
+std::string short_label(const ReportSource& source) {
+  const std::string label = short_label(source.kind, source.name);
+  return source.pid == 0 ? label : fmt::format("{}[{}]", label, source.pid);
+}
 
 std::string short_labels(const std::vector<std::string>& labels) {
   std::string text;

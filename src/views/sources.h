@@ -37,6 +37,7 @@ bool is_event(const ReportSource& source);
 std::string label(const ReportSource& source);
 /// The same for people: of what is named like its kind, "hypervisor".
 std::string short_label(std::string_view kind, std::string_view name);
+/// Of one task, with its pid: "task:crond[812]".
 std::string short_label(const ReportSource& source);
 /// The same of labels: "vector:local_timer + hypervisor".
 std::string short_labels(const std::vector<std::string>& labels);

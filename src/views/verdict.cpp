@@ -54,7 +54,7 @@ std::string source_line(const Report& report) {
   for (const ReportSource& source : all_cpus(report)) {
     if (!is_event(source) || source.total_ns == 0) continue;
     if (named++ == kNamed) break;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(label(source)),
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", printable(short_label(source)),
                         format_share(ratio(source.total_ns, stolen_ns)));
   }
   Ledger sum;

@@ -259,3 +259,19 @@ TEST_CASE("the combination limit of a CPU is the one asked for", "[statistics]")
   REQUIRE(cpu.combinations().kept().size() == 1);
   REQUIRE(cpu.combinations().other().moments.total_ns() == 20);
 }
+
+TEST_CASE("the pid of a source is that of the one task that has its name", "[model]") {
+  CpuStatistics statistics;
+  statistics.add_source(3, Kind::task, 100, 42);
+  statistics.add_source(3, Kind::task, 100, 42);
+  CHECK(statistics.source(3)->pid == 42);
+  statistics.add_source(4, Kind::irq, 100);
+  CHECK(statistics.source(4)->pid == 0);
+  CpuStatistics copy;
+  statistics.copy_summary_to(copy);
+  CHECK(copy.source(3)->pid == 42);
+  statistics.add_source(3, Kind::task, 100, 43);
+  CHECK(statistics.source(3)->pid == 0);
+  statistics.add_source(3, Kind::task, 100, 42);  // it stays unknown whose most of it is
+  CHECK(statistics.source(3)->pid == 0);
+}

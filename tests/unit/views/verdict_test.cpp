@@ -39,6 +39,9 @@ TEST_CASE("a verdict has three lines, of one CPU and of several", "[views]") {
       "ms (CPU 200)");
   CHECK(line_of(report, "by")
             .starts_with("by         vector:local_timer 28.8%, task:crond 20.6%; all with a name 65.9%"));
+  report.sources[0].pid = 7;
+  report.sources[1].pid = 812;  // crond's on CPU 1, and not on CPU 200
+  CHECK(line_of(report, "by").find("vector:local_timer[7] 28.8%, task:crond 20.6%") != std::string::npos);
   for (ReportCpu& cpu : report.cpus) cpu.mode = "watch";
   CHECK(line_of(report, "stolen").starts_with("stolen     0.165% of the 11.0 s in which tasks could run on 2 CPUs"));
 }

@@ -202,6 +202,7 @@ TEST_CASE("a watch that is under way, or of tasks that did not run, says so", "[
   report.selection = "comm l\x1bmp";
   const std::string text = views::to_text(report);
   CHECK(has(text, "watching comm l?mp on CPU - for 0 ns so far: 0 tasks ran\n"));
+  CHECK(has(text, "no task of that name ran there: "));
   CHECK(has(text, "nothing was taken from them\n"));
   CHECK(has(text, "lost: nothing lost\nunsupported: nothing\n"));
   CHECK_FALSE(has(text, "not known"));
