@@ -53,6 +53,7 @@ class Daemon {
   Status take_cpus();
   void watch_instead(const AllowedCpus& allowed);
   void leave_out_hogged();
+  void tell_of_other_loops();
   Status create_recording();
   void remove_recording();
   Status listen();

@@ -9,6 +9,7 @@
 #include "noised/daemon.h"
 #include "noised/hogged_cpus.h"
 #include "noised/low_noise.h"
+#include "noised/other_loops.h"
 
 namespace noised::daemon {
 
@@ -28,7 +29,20 @@ Status Daemon::take_cpus() {
   }
   if (Status confined = confine_to(cpus_.housekeeping); !confined) return confined;
   leave_out_hogged();
+  tell_of_other_loops();
   return success();
+}
+
+// Each takes the time of the other's loop, and both say so by name; but who reads one of them wonders.
+void Daemon::tell_of_other_loops() {
+  if (!has_loops()) return;
+  for (const OtherLoop& other : other_loops(cpus_.probe)) {
+    const std::string why =
+        fmt::format("another noised (process {}) has a loop on CPU {}: each of them takes time from the other",
+                    other.process, other.cpu);
+    log_.warning("{}", why);
+    run_.unsupported.push_back("detours: " + why);
+  }
 }
 
 void Daemon::watch_instead(const AllowedCpus& allowed) {
