@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "model/sources.h"
+#include "views/sources.h"
 #include "views/text.h"
 
 namespace noised::client {
@@ -111,7 +112,7 @@ std::map<SourceKey, Earlier> earlier_of(const Report& before, const Report& afte
 
 }  // namespace
 
-std::string label_of(const std::string& kind, const std::string& name) { return kind + ":" + name; }
+std::string label_of(const std::string& kind, const std::string& name) { return views::short_label(kind, name); }
 
 bool restarted(const Report& before, const Report& after) {
   if (before.start != after.start || before.host != after.host || after.elapsed_ns < before.elapsed_ns) return true;

@@ -31,11 +31,11 @@ struct TopSample {
 /// Which source, and where.
 struct TopKey {
   unsigned cpu = 0;
-  std::string label;  ///< "kind:name"
+  std::string label;  ///< label_of()
   bool operator==(const TopKey&) const = default;
 };
 
-/// "kind:name".
+/// "kind:name", or "hypervisor" where both are the same.
 std::string label_of(const std::string& kind, const std::string& name);
 
 /// A CPU over the interval. Shares are of the time observed there, 1 being all of it.

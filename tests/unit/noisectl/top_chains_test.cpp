@@ -117,7 +117,7 @@ TEST_CASE("intervals that the daemon summed have no chain, and no largest", "[no
 }
 
 TEST_CASE("overhead is a source too, told of the detour as a whole", "[noisectl]") {
-  TopChains chains({1, "overhead:overhead"});
+  TopChains chains({1, "overhead"});
   DetourView traced = detour({crond(100, {})});
   chains.add(traced);
   traced.overhead_ns = 30;
