@@ -47,10 +47,14 @@ std::uint64_t runnable_ns(const WatchCounts& counts) {
 }
 
 std::string head(const WatchReport& report) {
-  return fmt::format("{} {} on CPU {} for {}{}: {} ran\n\n", report.final ? "watched" : "watching",
+  const bool by_name = report.selection.starts_with("comm ");
+  const char* const none =
+      by_name ? "no task of that name ran there: a name has 15 bytes at most, 'ps -e -o comm' shows them\n"
+              : "none of them ran there\n";
+  return fmt::format("{} {} on CPU {} for {}{}: {} ran\n{}\n", report.final ? "watched" : "watching",
                      printable(report.selection), printable(report.cpus.empty() ? "-" : report.cpus),
                      format_duration(report.elapsed_ns), report.final ? "" : " so far",
-                     plural(report.tasks_seen, "task", "tasks"));
+                     plural(report.tasks_seen, "task", "tasks"), report.tasks_seen == 0 ? none : "");
 }
 
 // Some kernels do not let faults be timed: then they are counted, and their time is in no source.
@@ -278,7 +282,8 @@ std::string summary_line(const WatchReport& report) {
       "{:>7}  runnable {:>7}  stolen {:>7}  {:>7}  {}", format_duration(report.elapsed_ns),
       format_duration(report.runnable_ns), format_duration(report.stolen_ns),
       format_share(ratio(report.stolen_ns, report.runnable_ns)),
-      any ? fmt::format("most by {} {}", printable(label(*worst)), format_duration(worst->total_ns)) : "nothing yet");
+      any ? fmt::format("most by {} {}", printable(short_label(*worst)), format_duration(worst->total_ns))
+          : "nothing yet");
 }
 
 }  // namespace noised::views

@@ -83,7 +83,7 @@ Error HttpClient::refused(const std::string& path, long status, const std::strin
   const auto told = nlohmann::json::parse(body, nullptr, false);
   const bool own_words = told.is_object() && told.contains("error") && told["error"].is_string();
   const std::string reason = printable(own_words ? told["error"].get<std::string>() : body.substr(0, body.find('\n')));
-  if (own_words && (status == 403 || status == 409 || status == 423))
+  if (own_words && (status == 400 || status == 403 || status == 409 || status == 423))
     return failure("daemon at " + socket_path_ + ": " + reason, status == 403 ? "run as root" : "");
   return failure(fmt::format("daemon at {} answered {} to {}{}", socket_path_, status, path,
                              reason.empty() ? "" : " (" + reason + ")"),
