@@ -297,11 +297,12 @@ constexpr const char* kCurl = "/usr/bin/curl";  // another user's PATH is not lo
 constexpr const char* kTheirs = "payroll";
 constexpr const char* kOurs = "simulation";
 
-// For so long, a task of root's and one of the member's take the CPU now and then.
+// For so long, a task of root's takes the CPU now and then, and one of the member's most of the time: it cannot miss
+// it.
 class TwoUsers {
  public:
   TwoUsers(unsigned cpu, const char* time)
-      : theirs_(noise(cpu, kTheirs, time)), ours_(noise(cpu, kOurs, time), member()) {}
+      : theirs_(noise(cpu, kTheirs, "2ms", time)), ours_(noise(cpu, kOurs, "15ms", time), member()) {}
 
   static CommandOptions member() {
     CommandOptions options;
@@ -315,9 +316,9 @@ class TwoUsers {
   }
 
  private:
-  static Arguments noise(unsigned cpu, const char* name, const char* time) {
+  static Arguments noise(unsigned cpu, const char* name, const char* work, const char* time) {
     return {kNoise, "task",     "--cpu", std::to_string(cpu), "--name", name,       "--work",
-            "2ms",  "--period", "20ms",  "--duration",        time,     "--policy", "other"};
+            work,   "--period", "20ms",  "--duration",        time,     "--policy", "other"};
   }
 
   Background theirs_;
