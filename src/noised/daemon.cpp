@@ -108,7 +108,9 @@ Status Daemon::listen() {
   auto socket = UnixSocket::listen(config.socket, config.socket_group);
   if (!socket) return socket.error();
   socket_ = std::move(socket).value();
-  return listen_for_metrics(config.listen);
+  if (Status opened = listen_for_metrics(config.listen); !opened) return opened;
+  tell_of_other_loops();  // of one that starts: who is refused above has one line to say
+  return success();
 }
 
 // The service manager's socket, where there is one, takes the place of the configured address.

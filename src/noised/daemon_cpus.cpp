@@ -29,7 +29,6 @@ Status Daemon::take_cpus() {
   }
   if (Status confined = confine_to(cpus_.housekeeping); !confined) return confined;
   leave_out_hogged();
-  tell_of_other_loops();
   return success();
 }
 

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/cpus.h"
 #include "command.h"
 #include "left_behind.h"
@@ -260,6 +262,13 @@ TEST_CASE("a second daemon on the same socket is refused, and the first goes on"
   check_refused(run(noised_with(socket, {"--cpus", std::to_string(cpu)})), {kFailed, socket, "--socket"});
   CHECK(names_in(directory.path()) == before);
   CHECK(answers());
+  // On another one, it measures beside the first, and says so.
+  const Outcome beside = run({kNoised, "--socket", directory.path("other"), "--cpus", std::to_string(cpu),
+                              "--web.listen-address", "", "--duration", "300ms", "--report", "json"});
+  CHECK(beside.exit_code == 0);
+  const std::string told = fmt::format("another noised (process {}) has a loop on CPU {}", first.pid(), cpu);
+  CHECK(beside.err.find(told) != std::string::npos);
+  CHECK(beside.out.find(told) != std::string::npos);
   first.signal(SIGTERM);
   CHECK(first.wait().exit_code == 0);
   CHECK(names_in(directory.path()).empty());
