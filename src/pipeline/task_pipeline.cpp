@@ -313,7 +313,7 @@ void TaskPipeline::ran(std::size_t cpu, const account::TaskRun& run, const accou
   }
 }
 
-void TaskPipeline::note_owner(SourceId source, std::uint32_t pid) {
+void TaskPipeline::note_owner(SourceId source, std::uint32_t pid) const {
   if (parts_.name_owners != nullptr) parts_.name_owners->note(source, parts_.sources.at(source).name, pid);
 }
 

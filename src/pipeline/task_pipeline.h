@@ -136,7 +136,7 @@ class TaskPipeline : private account::WatchSink {
   void lost(std::size_t cpu, const account::Loss& loss, std::span<const Interval> intervals) override;
   void ran(std::size_t cpu, const account::TaskRun& run, const account::RunFacts& facts) override;
   void gone(std::uint64_t life) override;
-  void note_owner(SourceId source, std::uint32_t pid);
+  void note_owner(SourceId source, std::uint32_t pid) const;
   void add_not_followed(ReportLost& lost) const;
   [[nodiscard]] ReportLost lost_so_far() const;
   void fill_cpu(const Stream& stream, const account::Snapshot& wanted, account::CpuSnapshot& cpu) const;

@@ -192,6 +192,7 @@ std::string sources(const WatchReport& report) {
                {"share", Align::right}});
   const std::size_t shown = std::min(kWatchSourcesShown, report.sources.size());
   std::vector<const ReportSource*> rows;
+  rows.reserve(shown);
   for (std::size_t i = 0; i < shown; ++i) rows.push_back(&report.sources[i]);
   // What nobody did comes last.
   std::ranges::stable_partition(rows, [](const ReportSource* each) { return is_event(*each); });
