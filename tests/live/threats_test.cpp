@@ -27,6 +27,7 @@
 
 #include <fmt/format.h>
 
+#include "attacked_daemon.h"
 #include "command.h"
 #include "measurement.h"
 #include "noised/file_access.h"
@@ -46,91 +47,11 @@ using noised::test::TemporaryDirectory;
 
 namespace {
 
-constexpr std::uint16_t kThreatsPort = 20279;
-constexpr unsigned kMember = 65'534;    // in the group
-constexpr unsigned kStranger = 60'001;  // not
-constexpr unsigned kGroup = 65'534;     // nogroup
-
-enum class Who { member, stranger, port, container };
-constexpr std::array<const char*, 4> kWho = {"member", "stranger", "metrics port", "container"};
-
-struct Attempt {
-  Who who;
-  std::string request;   // its first line, without the version
-  std::string expected;  // what the answer begins with behind HTTP/1.1; "" for no answer at all
-};
-
 // What nobody but root is to read: addresses of programs (a value of its own), and of the kernel, root neither. A place
 // in a function of the kernel is name+0x10.
 bool tells_a_secret(const std::string& answer) {
   return answer.find("\"0x") != std::string::npos || answer.find("0xffff") != std::string::npos;
 }
-
-// As this user and group: of this thread alone, which the C library's own calls would not be.
-template <typename Act>
-void as_user(unsigned user, unsigned group, Act act) {
-  bool became = false;
-  std::thread([&] {
-    became = ::syscall(SYS_setgroups, 0, nullptr) == 0 && ::syscall(SYS_setresgid, -1, group, -1) == 0 &&
-             ::syscall(SYS_setresuid, -1, user, -1) == 0;
-    if (became) act();
-  }).join();
-  REQUIRE(became);
-}
-
-class AttackedDaemon {
- public:
-  explicit AttackedDaemon(const std::string& mode) : cpu_(probed_cpu()), quiet_(cpu_) {
-    std::filesystem::permissions(directory_.path(""), std::filesystem::perms::all);
-    directory_.write("noised.conf", "[service]\nsocket_group = 'nogroup'\n");
-    process_.emplace(Arguments{kNoised, "--config", directory_.path("noised.conf"), "--mode", mode, "--cpus",
-                               std::to_string(cpu_), "--threshold", is_emulated() ? "5us" : "1us", "--socket", socket(),
-                               "--web.listen-address", "127.0.0.1:" + std::to_string(kThreatsPort)});
-    elsewhere_.emplace(cpu_);
-    REQUIRE(eventually([this] { return run({kNoisectl, "--socket", socket(), "status"}).exit_code == 0; }));
-  }
-
-  [[nodiscard]] std::string socket() const { return directory_.path("socket"); }
-  [[nodiscard]] StatusView status() const {
-    auto status = views::parse_status(run({kNoisectl, "--socket", socket(), "status", "--json"}).out);
-    if (!status) FAIL(status.error().line());
-    return std::move(status).value();
-  }
-  [[nodiscard]] unsigned cpu() const { return cpu_; }
-  [[nodiscard]] std::string path(const std::string& name) const { return directory_.path(name); }
-  [[nodiscard]] Background& process() { return *process_; }
-
-  /// The answer, or that none came.
-  [[nodiscard]] std::string answer_to(const Attempt& attempt) const {
-    if (attempt.who == Who::container) {
-      const std::string path = attempt.request.substr(attempt.request.find(' ') + 1);
-      const Outcome asked =
-          run({"unshare", "--pid", "--fork", "--kill-child", "setpriv", "--reuid=65534", "--regid=65534",
-               "--clear-groups", "curl", "-s", "-m", "5", "-i", "--unix-socket", socket(), "http://x" + path});
-      return asked.out;
-    }
-    const std::string text = attempt.request + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    std::string answer;
-    const auto ask = [&] {
-      try {
-        RawClient client = attempt.who == Who::port ? RawClient(kThreatsPort) : RawClient(socket());
-        client.send(text);
-        answer = client.read_all(5'000);
-      } catch (const std::runtime_error&) {  // not even connected
-      }
-    };
-    const unsigned user = attempt.who == Who::member ? kMember : kStranger;
-    as_user(user, attempt.who == Who::member ? kGroup : kStranger, ask);
-    return answer;
-  }
-
- private:
-  TemporaryDirectory directory_;
-  unsigned cpu_;
-  QuietCpu quiet_;
-  std::optional<Background> process_;
-  std::optional<Elsewhere> elsewhere_;
-};
 
 // Tries all of it; gives the table of what each got.
 std::string try_all(AttackedDaemon& daemon, const std::vector<Attempt>& attempts) {
@@ -289,102 +210,6 @@ TEST_CASE("threats: where tasks are watched, a choice of them is refused or harm
   const std::string table = try_all(daemon, attempts);
   WARN(attempts.size() << " attempts\n" << table);
   CHECK(daemon.status().mode == "auto");
-}
-
-namespace {
-
-constexpr const char* kCurl = "/usr/bin/curl";  // another user's PATH is not looked at
-constexpr const char* kTheirs = "payroll";
-constexpr const char* kOurs = "simulation";
-
-// For so long, a task of root's takes the CPU now and then, and one of the member's most of the time: it cannot miss
-// it.
-class TwoUsers {
- public:
-  TwoUsers(unsigned cpu, const char* time)
-      : theirs_(noise(cpu, kTheirs, "2ms", time)), ours_(noise(cpu, kOurs, "15ms", time), member()) {}
-
-  static CommandOptions member() {
-    CommandOptions options;
-    options.user = kMember;
-    return options;
-  }
-  [[nodiscard]] pid_t ours() const { return ours_.pid(); }
-  void wait() {
-    REQUIRE(theirs_.wait().exit_code == 0);
-    REQUIRE(ours_.wait().exit_code == 0);
-  }
-
- private:
-  static Arguments noise(unsigned cpu, const char* name, const char* work, const char* time) {
-    return {kNoise, "task",     "--cpu", std::to_string(cpu), "--name", name,       "--work",
-            work,   "--period", "20ms",  "--duration",        time,     "--policy", "other"};
-  }
-
-  Background theirs_;
-  Background ours_;
-};
-
-bool tells(const std::string& text, const std::string& name) { return text.find(name) != std::string::npos; }
-
-}  // namespace
-
-TEST_CASE("threats: of others' tasks a member is told no name, and of his own he is") {
-  AttackedDaemon daemon("probe");
-  TwoUsers tasks(daemon.cpu(), "8s");
-  const auto asked = [&](const std::string& path, const CommandOptions& as = {}) {
-    const Outcome outcome = run({kCurl, "-s", "--unix-socket", daemon.socket(), "http://x" + path}, as);
-    REQUIRE(outcome.exit_code == 0);
-    return outcome.out;
-  };
-  REQUIRE(eventually([&] { return tells(asked("/v1/report"), kTheirs) && tells(asked("/v1/report"), kOurs); }));
-  REQUIRE(eventually([&] { return tells(asked("/v1/report", TwoUsers::member()), kOurs); }));
-  const std::string recording = daemon.path("member.noise");
-  const Outcome recorded =
-      run({kNoisectl, "--socket", daemon.socket(), "record", "-o", recording, "--duration", "1s"}, TwoUsers::member());
-  INFO(recorded.err);
-  REQUIRE(recorded.exit_code == 0);
-  const std::string replayed = run({kNoisectl, "--replay", recording, "report", "--json"}).out +
-                               run({kNoisectl, "--replay", recording, "detours", "--json"}).out;
-  CHECK_FALSE(tells(replayed, kTheirs));
-  CHECK(tells(replayed, kOurs));
-  CHECK(tells(replayed, "\"hidden-"));
-  // The latest detours are those of the last moments: they have both while the tasks run.
-  for (const char* const path :
-       {"/v1/report", "/v1/recent", "/v1/histogram", "/v1/detours", "/v1/detours?longest=20"}) {
-    INFO(path);
-    std::string all;
-    std::string shown;
-    CHECK(eventually([&] { return tells(all = asked(path), kTheirs) && tells(all, kOurs); }));
-    CHECK_FALSE(tells(all, "hidden-"));
-    CHECK(eventually([&] { return tells(shown = asked(path, TwoUsers::member()), "hidden-") && tells(shown, kOurs); }));
-    CHECK_FALSE(tells(shown, kTheirs));
-  }
-  tasks.wait();
-}
-
-TEST_CASE("threats: where tasks are watched, a member is told the names of those that are his") {
-  AttackedDaemon daemon("watch");
-  const auto watched = [&](const std::string& query, const CommandOptions& as = {}) {
-    TwoUsers tasks(daemon.cpu(), "2s");
-    const std::string of = query == "pids" ? "pids=" + std::to_string(tasks.ours()) + "&" : "";
-    const std::string url = "http://x/v1/watch?" + of + "losses=each&duration_ns=1000000000";
-    const Outcome told = run({kCurl, "-s", "--unix-socket", daemon.socket(), url}, as);
-    REQUIRE(told.exit_code == 0);
-    tasks.wait();
-    return told.out;
-  };
-  const std::string all = watched("");
-  CHECK(tells(all, kTheirs));
-  CHECK(tells(all, kOurs));
-  CHECK_FALSE(tells(all, "hidden-"));
-  for (const char* const query : {"", "pids"}) {
-    INFO(query);
-    const std::string shown = watched(query, TwoUsers::member());
-    CHECK_FALSE(tells(shown, kTheirs));
-    CHECK(tells(shown, kOurs));
-    CHECK(tells(shown, "hidden-"));
-  }
 }
 
 namespace {
