@@ -24,7 +24,8 @@ namespace noised::pipeline {
 /// of the idle task and of noised's own are everybody's, and so are names that the configuration gives a category.
 class NameOwners {
  public:
-  /// Tasks that are looked up in a drain, at most, 10 us each: where more are born, some names stay without an owner.
+  /// Tasks that are looked up in a drain, at most, each by opening two files of /proc: where more are born, some names
+  /// stay without an owner.
   static constexpr unsigned kLooksPerDrain = 16;
 
   /// `chosen` outlives this; /proc is the host's but in tests.

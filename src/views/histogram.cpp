@@ -19,7 +19,7 @@ namespace noised::views {
 namespace {
 
 constexpr double kBarWidth = 40;
-// Of each CPU, by time: the others are few words in --json.
+// Of each CPU, by time; --all and JSON have the others.
 constexpr std::size_t kHistogramSources = 5;
 
 // Within a bucket, which is 1/64 wide at most, durations are taken for evenly spread.

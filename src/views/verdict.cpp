@@ -78,8 +78,11 @@ std::string belief(const Report& report) {
   const std::string contained = containment             ? "containment " + format_containment(*containment)
                                 : watches_tasks(report) ? std::string()
                                                         : "containment not known";
-  return fmt::format("{}: {}{}{}", anything_lost(report.lost) ? "with care" : "yes", contained,
-                     contained.empty() ? "" : ", ", lost);
+  return fmt::format("{}: {}{}{}",
+                     anything_lost(report.lost)             ? "with care"
+                     : containment || watches_tasks(report) ? "yes"
+                                                            : "as far as is known",
+                     contained, contained.empty() ? "" : ", ", lost);
 }
 
 }  // namespace

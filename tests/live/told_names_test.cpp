@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "attacked_daemon.h"
 #include "command.h"
 #include "measurement.h"
@@ -97,6 +99,16 @@ TEST_CASE("threats: where tasks are watched, a member is told the names of those
   CHECK(tells(all, kTheirs));
   CHECK(tells(all, kOurs));
   CHECK_FALSE(tells(all, "hidden-"));
+  // Not even whether others have tasks of a name.
+  for (const char* const name : {kTheirs, kOurs}) {
+    INFO(name);
+    TwoUsers tasks(daemon.cpu(), "2s");
+    const std::string url = fmt::format("http://x/v1/watch?comm={}&duration_ns=1000000000", name);
+    const Outcome told = run({kCurl, "-s", "--unix-socket", daemon.socket(), url}, TwoUsers::member());
+    REQUIRE(told.exit_code == 0);
+    CHECK(tells(told.out, "\"tasks_seen\":0,") == (name == kTheirs));
+    tasks.wait();
+  }
   for (const char* const query : {"", "pids"}) {
     INFO(query);
     const std::string shown = watched(query, TwoUsers::member());

@@ -58,7 +58,7 @@ TEST_CASE("a verdict says when not to believe it", "[views]") {
   CHECK(line_of(report, "believe").starts_with("believe    no: a CPU was blind"));
   report = examples::report();
   report.clock.containment.reset();
-  CHECK(line_of(report, "believe").starts_with("believe    yes: containment not known, nothing lost"));
+  CHECK(line_of(report, "believe").starts_with("believe    as far as is known: containment not known, nothing lost"));
   report.cpus[0].mode = "watch";
   CHECK(line_of(report, "believe").starts_with("believe    yes: nothing lost; noised"));
 }
